@@ -43,7 +43,7 @@ const withParts = new Set(
   ),
 )
 /** Pages whose `options` are those of the first example, with its key. */
-const withDemoKey = new Set(['docs/express.md', 'docs/hosts.md'])
+const withDemoKey = new Set(['docs/express.md', 'docs/frameworks.md', 'docs/hosts.md'])
 /** Blocks that mount a router and listen. */
 const mounts = [
   'start',
@@ -348,10 +348,11 @@ function streamShape(text: string): string[] {
 }
 
 describe('a code block of the documents', () => {
+  // Blocks with `app` are run by npm run test:frameworks.
   it('is run, compared or checked, unless it is part of a program', () => {
     const idle = blocks.filter(
       ({ directives, document }) =>
-        !directives.run && !directives.shows && !directives.check && !withParts.has(document),
+        !['run', 'app', 'shows', 'check'].some((name) => directives[name]) && !withParts.has(document),
     )
     expect(idle.map(({ document, line }) => `${document}:${line}`)).toEqual([])
   })
@@ -366,8 +367,9 @@ describe('a code block of the documents', () => {
       ({ document, text }) =>
         /\.listen\(|port: 3000/.test(text) && (text.includes("'sk-demo'") || withDemoKey.has(document)),
     )
-    expect(demos.map(({ directives }) => directives.run)).toEqual([
-      ...['mount', 'start', 'fast-lane', 'express', 'connect', 'http'],
+    expect(demos.map(({ directives }) => directives.run ?? directives.app)).toEqual([
+      ...['mount', 'start', 'fast-lane', 'nest', 'nest-module', 'nest-fastify'],
+      ...['elysia', 'trpc', 'express', 'connect', 'http'],
       ...['koa', 'hapi', 'fastify', 'hono', 'custom-store'],
     ])
     const forThisMachine = /(?:\.listen\(3000, |host(?:name)?: )'(?:localhost|127\.0\.0\.1)'/

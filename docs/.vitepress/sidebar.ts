@@ -6,7 +6,7 @@ export interface Group {
 
 /** Every page of the site except those of the API, in the order of the sidebar. */
 export const GROUPS: readonly Group[] = [
-  { text: 'Start', pages: ['try', 'express', 'hosts', 'durable', 'features'] },
+  { text: 'Start', pages: ['try', 'express', 'hosts', 'frameworks', 'durable', 'features'] },
   { text: 'Concepts', pages: ['concepts', 'charging', 'routes', 'credentials'] },
   { text: 'Models', pages: ['models', 'adapters', 'providers', 'byok', 'testing'] },
   {

@@ -20,8 +20,8 @@ const DECLARATIONS: readonly string[] = ['api', 'package', 'value-exports'].map(
   (name) => `test/package/${name}.test.ts`,
 )
 
-/** Runs programs that `npm test` does not install. */
-const AGENTS = 'test/agents/'
+/** Folders with packages of their own, which `npm test` does not install. */
+const OWN_PACKAGES: readonly string[] = ['agents', 'frameworks']
 
 /** What a test file does that looks at pages in a browser. */
 const BROWSER = /\b(?:openBrowser|connectToChromium)\(/
@@ -38,12 +38,22 @@ export function kindsOfFiles(): {
 } {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const kinds = { alone: [] as string[], browser: [] as string[], together: [] as string[] }
-  for (const found of readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })) {
-    const name = `test/${found.replaceAll('\\', '/')}`
-    if (name.endsWith('.test.ts') && !DECLARATIONS.includes(name) && !name.startsWith(AGENTS))
-      kinds[kindOf(name, readFileSync(join(root, name), 'utf8'))].push(name)
+  for (const name of testFiles(root)) {
+    if (!DECLARATIONS.includes(name)) kinds[kindOf(name, readFileSync(join(root, name), 'utf8'))].push(name)
   }
   return { ...kinds, package: [...DECLARATIONS] }
+}
+
+function testFiles(root: string): string[] {
+  const inside = readdirSync(join(root, 'test')).filter((name) => !OWN_PACKAGES.includes(name))
+  return inside.flatMap((name) => {
+    if (name.endsWith('.test.ts')) return [`test/${name}`]
+    if (name.includes('.')) return []
+    const found = readdirSync(join(root, 'test', name), { recursive: true, encoding: 'utf8' })
+    return found
+      .filter((file) => file.endsWith('.test.ts'))
+      .map((file) => `test/${name}/${file.replaceAll('\\', '/')}`)
+  })
 }
 
 function kindOf(name: string, text: string): 'alone' | 'browser' | 'together' {

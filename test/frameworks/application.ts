@@ -1,0 +1,162 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { freePort } from '../helpers/free-port.js'
+import { codeBlocks } from '../helpers/markdown.js'
+import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
+import { APPS, type App } from './apps.js'
+import type { Place } from './suite.js'
+
+const PAGE = await readFile(join(import.meta.dirname, '../../docs/frameworks.md'), 'utf8')
+const MANIFEST = JSON.parse(await readFile(join(import.meta.dirname, 'package.json'), 'utf8'))
+const DEPENDENCIES = { ...MANIFEST.devDependencies, 'compat-router': '*' }
+const FOLDERS = join(import.meta.dirname, '.apps')
+
+/** What the documents call `options`. */
+const OPTIONS = `
+import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders, openaiCompatible } from 'compat-router'
+const adapter = openaiCompatible({ baseUrl: process.env.UPSTREAM, apiKey: 'sk-upstream' })
+export const options = {
+  credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }),
+  catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '1000000', output: '2000000' } }]),
+  ledger: memoryLedger({ alice: '1000000000' }),
+  providers: memoryProviders([{ id: 'p', models: { 'acme/fast': 'm' }, adapter, onDisconnect: 'abort' }]),
+}
+`
+
+/** A framework's application, built from the lines of the documents and started. */
+export class Application implements Place {
+  private constructor(
+    readonly baseUrl: string,
+    readonly upstream: ScriptedUpstream,
+    private readonly server: ChildProcess,
+  ) {}
+
+  static async start(app: App, env: Readonly<Record<string, string>>): Promise<Application> {
+    const upstream = await startScriptedUpstream()
+    const folder = join(FOLDERS, app.folder ?? app.name)
+    const port = String(await freePort())
+    const own = {
+      ...env,
+      ...app.env,
+      ASTRO_TELEMETRY_DISABLED: '1',
+      NEXT_TELEMETRY_DISABLED: '1',
+      HOST: '127.0.0.1',
+      PATH: `${join(import.meta.dirname, 'node_modules/.bin')}:${env.PATH}`,
+      PORT: port,
+      UPSTREAM: upstream.baseUrl,
+    }
+    try {
+      await make(app, folder, own)
+      const server = await serve(app.start(port), folder, own, port)
+      return new Application(`http://127.0.0.1:${port}${app.mount ?? '/compat/v1'}`, upstream, server)
+    } catch (error) {
+      await upstream.close()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    const { pid, exitCode } = this.server
+    const ended = exitCode === null ? once(this.server, 'exit') : undefined
+    // The whole group: some frameworks serve from a process of their own.
+    if (exitCode === null) process.kill(-pid!, 'SIGKILL')
+    await ended
+    await this.upstream.close()
+  }
+}
+
+const made = new Map<string, Promise<void>>()
+
+/** Writes and builds an application, unless another one in its folder has. */
+function make(app: App, folder: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const making =
+    made.get(folder) ??
+    lay(app, folder).then(async () => {
+      for (const [program, ...args] of app.build ?? []) await build(program!, args, folder, env)
+    })
+  made.set(folder, making)
+  return making
+}
+
+/** Writes the files of an application, with the lines of the documents among them. */
+async function lay(app: App, folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  const together = APPS.filter((other) => other === app || (app.folder && other.folder === app.folder))
+  const files = {
+    'package.json': JSON.stringify({
+      name: `host-${app.name}`,
+      private: true,
+      type: 'module',
+      // Some frameworks install what they do not find here.
+      dependencies: DEPENDENCIES,
+    }),
+    // Without one, some frameworks take the paths of this repository's.
+    'tsconfig.json': '{}',
+    'options.js': OPTIONS,
+    ...app.files,
+    ...Object.fromEntries(together.map((one) => [one.file, linesOf(one)])),
+  }
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(folder, name)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  }
+}
+
+function linesOf({ file, name }: App): string {
+  const found = codeBlocks(PAGE).filter(({ directives }) => [directives.app, directives.run].includes(name))
+  if (found.length !== 1) throw new Error(`docs/frameworks.md has ${found.length} blocks for ${name}`)
+  if (!PAGE.includes(`\`${file}\``) && file !== 'main.ts') throw new Error(`The page does not name ${file}`)
+  const path = relative(dirname(file), 'options.js')
+  const lines = found[0]!.text
+    .replace("3000, 'localhost'", "Number(process.env.PORT), '127.0.0.1'")
+    .replace("port: 3000, hostname: 'localhost'", "port: Number(process.env.PORT), hostname: '127.0.0.1'")
+  return `import { options } from '${path.startsWith('.') ? path : `./${path}`}'\n${lines}`
+}
+
+async function build(
+  program: string,
+  args: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  try {
+    await promisify(execFile)(program, args, { cwd: folder, env })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${program} ${args.join(' ')} failed:\n${stdout}\n${stderr}`, { cause: error })
+  }
+}
+
+/** Starts a program, and waits until it accepts connections. */
+async function serve(
+  [program, ...args]: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  port: string,
+): Promise<ChildProcess> {
+  const server = spawn(program!, args, {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  for (const stream of [server.stdout, server.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+    })
+  }
+  while (server.exitCode === null) {
+    const isUp = await fetch(`http://127.0.0.1:${port}/`).then(
+      () => true,
+      () => false,
+    )
+    if (isUp) return server
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error(`${program} ended:\n${printed}`)
+}
