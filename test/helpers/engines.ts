@@ -14,9 +14,9 @@ export interface Engine {
   /**
    * Stores of an unused database. The same `database` again gives the view of another process. `pollMs` shortens the time
    * after which a process counts as dead. Nothing is added to the totals but by {@link foldAll}, so that a test may change
-   * rows.
+   * rows, unless `foldMs` is the time between two rounds.
    */
-  open(database: string, options?: DurableStoresOptions, pollMs?: number): DurableStores
+  open(database: string, options?: DurableStoresOptions, pollMs?: number, foldMs?: number): DurableStores
   /** Stores of an empty database that no open stores use, for a file with very many. */
   openEmpty(options?: DurableStoresOptions): Promise<DurableStores>
 }
@@ -79,11 +79,16 @@ export function useEngine(name: Engine['name']): Engine {
     return { connect: async () => (await made).pool.connect() }
   }
 
-  function open(database: string, options: DurableStoresOptions = {}, pollMs?: number): DurableStores {
+  function open(
+    database: string,
+    options: DurableStoresOptions = {},
+    pollMs?: number,
+    foldMs: number | null = null,
+  ): DurableStores {
     const stores =
       name === 'SQLite'
-        ? createSqliteStores({ file: `${file.file}-${database}`, ...options }, pollMs, null)
-        : createPostgresStores(poolOf(database), options, pollMs, null)
+        ? createSqliteStores({ file: `${file.file}-${database}`, ...options }, pollMs, foldMs)
+        : createPostgresStores(poolOf(database), options, pollMs, foldMs)
     opened.push(stores)
     return stores
   }

@@ -16,6 +16,7 @@ const LONGEST: readonly string[] = [
   'test/console/browser/figures.test.ts',
   'test/wire/recorded-streams.test.ts',
   'test/sql/refunds.test.ts',
+  'test/sql/account-totals.test.ts',
   'test/console/browser/changes.test.ts',
   'test/sql/connect-kill.test.ts',
   'test/console/browser/operator.test.ts',

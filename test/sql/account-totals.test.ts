@@ -321,6 +321,24 @@ describe.each(engineNames)('the totals by account and key on %s', (name) => {
     await compare()
   }, 120_000)
 
+  it('have the entries of days that are over, by themselves', async () => {
+    const [still, stores] = [engine.open('accounts-over'), engine.open('accounts-over', {}, undefined, 10)]
+    const settle = async ({ ledger }: DurableStores, holdId: string) =>
+      ledger.settle(createSettle(holdId, 'alice', 10n), context)
+    await settle(still, 'h1')
+    for (const table of ['entries', 'postings', ...(name === 'PostgreSQL' ? ['unsummed'] : [])])
+      await still.database.all({ text: `update {${table}} set at = at - ${2 * DAY_MS}` })
+    await settle(stores, 'h2')
+    const callsOf = async (table: string) => {
+      const [row] = await still.database.all({ text: `select sum(calls) as calls from {${table}}` })
+      return Number(row!.calls)
+    }
+    await expect.poll(async () => callsOf('key_totals'), { timeout: 20_000 }).toBeGreaterThan(0)
+    expect(await createAdmin(still).maintenance.verify()).toEqual([])
+    await stores.close()
+    expect([await callsOf('account_totals'), await callsOf('charge_totals')]).toEqual([2, 4])
+  }, 30_000)
+
   it('contain or await each entry once in a copy of the tables, too', async () => {
     const [stores, copy] = [engine.open('accounts-dumped'), engine.open('accounts-restored')]
     const charge = async ({ ledger }: DurableStores, holdId: string) =>
