@@ -61,5 +61,6 @@ export {
   type StoredRouterOptions,
 } from './options.js'
 export { anthropic } from './providers/anthropic/index.js'
+export { type MessageEvents, readMessageEvents } from './providers/anthropic/own-adapters.js'
 export { openaiCompatible } from './providers/openai-compatible/index.js'
 export { type CompatRouter, createCompatRouter } from './router.js'

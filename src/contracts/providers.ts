@@ -114,7 +114,7 @@ export interface ProviderAdapter {
    */
   responses?: AdapterRun<ResponsesRequest>
   /**
-   * Creates a message, for a provider that has Anthropic's Messages API. The reply comes as `native` events. An adapter
+   * Creates a message, for a provider that has Anthropic's Messages API. `readMessageEvents` reads its replies. An adapter
    * without it gets such requests by `converse` or `chat`.
    */
   messages?: AdapterRun<MessagesRequest>
@@ -225,23 +225,17 @@ export type ProviderEvent =
       readonly completion: ChatCompletion | EmbeddingList | Readonly<Record<string, unknown>>
     }
   /**
-   * An event of a stream, or a whole reply, in the API of the request. Only methods documented to do so may pass it.
-   * The router ignores its usage.
-   */
-  | { readonly type: 'native'; readonly value: Readonly<Record<string, unknown>> }
-  /** The same as unparsed JSON in latin1. It has no usage. */
-  | { readonly type: 'native-data'; readonly bytes: string }
-  /**
-   * May come more than once. For each field, the largest value counts. `final` marks the usage in the event with which
-   * the reply fails: pass it before the failure. Any other usage is final if it comes at or after the finish.
+   * May come more than once. For each field, the largest value counts. `final` marks the usage of a whole reply, and the
+   * one in the event with which a reply fails: pass it before the failure. Any other usage is final if it comes at or
+   * after the finish.
    */
   | { readonly type: 'usage'; readonly usage: UsageReport; readonly final?: boolean }
   /**
    * Content that cannot be expressed in OpenAI's terms, such as a tool call without a name. Counts as a token. A stream
    * is read on for its usage and then ends with an error. A JSON reply is sent without the content. `why` is for the
-   * host, and must not quote the reply.
+   * host, and must not quote the reply. The text in `piece`, a value of any shape, counts in an estimate.
    */
-  | { readonly type: 'unreadable'; readonly why: string }
+  | { readonly type: 'unreadable'; readonly why: string; readonly piece?: unknown }
   /**
    * An odd element of a good reply was repaired: skipped or converted without a loss. `kind` names the way, such as
    * `frame-skipped`, and `dropped` names omitted elements. The kind `parameter-ignored` names a field of the request

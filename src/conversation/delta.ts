@@ -12,6 +12,7 @@ import type { ThoughtPiece } from './conversation.js'
 export type Delta =
   | ChoiceStart
   | MessageBegin
+  | BlockBegin
   | CallBegin
   | CallInput
   | TextPiece
@@ -21,6 +22,8 @@ export type Delta =
   | MadeImage
   | MadeAudio
   | OtherMembers
+  | NativePiece
+  | PartEnd
   | ChoiceEnd
 
 /**
@@ -46,6 +49,8 @@ export interface OfChoice {
 /** The first delta of a choice. */
 export interface ChoiceStart extends OfChoice {
   readonly type: 'start'
+  /** The counts of tokens with which a provider of Messages starts. */
+  readonly counts?: Readonly<Record<string, number>>
 }
 
 /** Whether a message is the answer, or commentary on the way to it. */
@@ -57,6 +62,16 @@ export interface MessageBegin {
   readonly kind: 'message'
   readonly choice: number
   readonly phase: Phase
+}
+
+/**
+ * A block of Messages starts, with its text to follow. Only its own API shows where blocks start. Blocks of the kind
+ * `native` have no other deltas than {@link NativePiece}.
+ */
+export interface BlockBegin extends OfChoice {
+  readonly type: 'begin'
+  readonly kind: 'text' | 'thought' | 'native'
+  readonly block: Members
 }
 
 /** A piece of a tool call: its start, more of its input, or all of it. */
@@ -77,6 +92,10 @@ export interface CallPiece extends OfChoice {
   readonly rest?: Members | undefined
   /** Members of its function. */
   readonly details?: Members | undefined
+  /** Its block of Messages, which has its whole name. */
+  readonly block?: Members
+  /** Whether nothing more of the call follows. */
+  readonly isLast?: true
 }
 
 /** A tool call starts. Its name is complete, and its id is unique in its choice. */
@@ -98,6 +117,8 @@ export interface CallBegin extends OfChoice {
   readonly rest: Members | undefined
   /** Other members of its function. */
   readonly details: Members | undefined
+  /** Its block of Messages. */
+  readonly block?: Members
 }
 
 /** More of a call. The text may be empty if the call only gets a signature, or members of its provider. */
@@ -106,6 +127,8 @@ export interface CallInput extends OfChoice {
   readonly call: number
   readonly form: CallBegin['form']
   readonly text: string
+  /** Whether the provider sent no input at all, and the text stands for none. */
+  readonly isAssumed?: true
   readonly signature: string | undefined
   readonly rest: Members | undefined
 }
@@ -115,6 +138,20 @@ export interface TextPiece extends OfChoice {
   readonly kind: 'text' | 'refusal' | 'thought'
   /** Never empty. */
   readonly text: string
+  /** The thought whose text its provider wants back in pieces like {@link ThoughtDetails}. */
+  readonly of?: Pick<ThoughtPiece, 'format' | 'index'>
+  /** Its delta of Messages. */
+  readonly native?: Members
+  /** The event of Messages that brought it, if that has nothing else. */
+  readonly event?: TextEvent
+}
+
+/** An event with plain text, which is passed on unparsed. */
+export interface TextEvent {
+  /** The position of its block. */
+  readonly index: number
+  /** Its JSON in latin1. */
+  readonly bytes: string
 }
 
 /**
@@ -124,12 +161,16 @@ export interface TextPiece extends OfChoice {
 export interface ThoughtDetails extends OfChoice {
   readonly type: 'details'
   readonly details: readonly Members[]
+  /** The signature of the thought in Messages. */
+  readonly signature?: string
 }
 
 /** The same as a provider's reader hands it on. */
 export interface ThoughtPieces extends OfChoice {
   readonly type: 'thoughts'
   readonly pieces: readonly ThoughtPiece[]
+  /** The signature of the thought in Messages. */
+  readonly signature?: string
 }
 
 /** The log probabilities of the text that follows, in the shape of a chat's `logprobs`. */
@@ -141,7 +182,10 @@ export interface TextProbabilities extends OfChoice {
 /** A source of the text before it, in the shape of a chat's `annotations`. */
 export interface TextAnnotation extends OfChoice {
   readonly type: 'annotation'
-  readonly annotation: Members
+  /** Undefined if only its own API can name the source. */
+  readonly annotation: Members | undefined
+  /** Its delta of Messages. */
+  readonly native?: Members
 }
 
 export interface MadeImage extends OfChoice {
@@ -166,6 +210,19 @@ export interface OtherMembers extends OfChoice {
   readonly beside: Members | undefined
 }
 
+/** A delta of Messages for the block that started last, which only the same API can read. */
+export interface NativePiece extends OfChoice {
+  readonly type: 'native'
+  readonly native: Members
+}
+
+/** A call has ended, or the block of Messages that started last. */
+export interface PartEnd extends OfChoice {
+  readonly type: 'done'
+  /** The position of the call among those of its choice. Undefined for a block. */
+  readonly call?: number
+}
+
 /** The last delta of a choice. */
 export interface ChoiceEnd extends OfChoice {
   readonly type: 'end'
@@ -174,6 +231,15 @@ export interface ChoiceEnd extends OfChoice {
   readonly native: string | undefined
   /** The text at which the model stopped, if the client asked to stop there and the provider says so. */
   readonly stopSequence: string | undefined
+  /** Members with which a message of Messages ends. */
+  readonly rest?: EndMembers
+}
+
+export interface EndMembers {
+  /** Why a reply was refused. */
+  readonly stop_details?: Members
+  /** The provider's edits of the input, if the client asked for them. */
+  readonly context_management?: Members
 }
 
 /** The end of a choice in the words of its provider. One that means a failure makes the whole reply fail. */
@@ -184,4 +250,5 @@ export interface ProviderEnd extends OfChoice {
   readonly native?: string | undefined
   /** The text at which the model stopped, if the provider says so. */
   readonly stopSequence?: string | undefined
+  readonly rest?: EndMembers
 }

@@ -111,20 +111,14 @@ const BLOCKS: ReadonlyMap<unknown, NamePlace> = new Map<unknown, NamePlace>([
   ['tool_result', { content: [({ type }) => BLOCKS.get(type)] }],
   ['tool_reference', { tool_name: NAME }],
 ])
-const BLOCK = ({ type }: JsonObject): NamePlace | undefined => BLOCKS.get(type)
+/** Where a block of the Messages API has them. */
+export const NAMES_IN_BLOCK = ({ type }: JsonObject): NamePlace | undefined => BLOCKS.get(type)
 
 /** Where a request of the Messages API has names of tools. */
 export const NAMES_IN_MESSAGES: NamePlace = {
   tools: [named({ name: NAME })],
   tool_choice: { name: NAME },
-  messages: [{ content: [BLOCK] }],
-}
-
-/** Where an event or the whole of its reply has them. */
-export const NAMES_IN_MESSAGES_REPLY: NamePlace = {
-  content: [BLOCK],
-  content_block: BLOCK,
-  message: { content: [BLOCK] },
+  messages: [{ content: [NAMES_IN_BLOCK] }],
 }
 
 /** Returns a value with other names of tools. Whatever has no other name is returned as the same object. */

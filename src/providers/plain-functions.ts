@@ -188,7 +188,9 @@ class GivenCalls {
     if (name !== undefined && this.custom.has(name) && !this.inputs.has(key))
       this.inputs.set(key, new CustomInput())
     const input = this.inputs.get(key)
-    return input === undefined ? piece : { ...piece, form: 'custom', input: input.take(piece.input) }
+    if (input === undefined) return piece
+    const text = input.take(piece.input)
+    return { ...piece, form: 'custom', input: piece.isLast === true ? text + input.end() : text }
   }
 
   private endInputs(choice: number): CallPiece[] {

@@ -220,7 +220,7 @@ export class ModelReply implements Reply, ReadReply {
         this.toolNames = event.names
         return ''
       case 'unreadable':
-        this.lost.add(event.why, undefined)
+        this.lost.add(event.why, event.piece)
         return ''
       case 'mended':
         this.lost.mend(event.kind, event.dropped)
@@ -255,8 +255,8 @@ export class ModelReply implements Reply, ReadReply {
 
   private choiceOf({ choice: index }: ProviderDelta, deltas: readonly ProviderDelta[]): ReplyChoice {
     if (!isIndex(index, this.asked.n)) throw invalidReply(OUT_OF_RANGE)
-    if (deltas.some(({ choice }) => choice !== index))
-      throw invalidReply('an event has deltas of several choices')
+    for (const { choice } of deltas)
+      if (choice !== index) throw invalidReply('an event has deltas of several choices')
     return this.choiceAt(index)
   }
 

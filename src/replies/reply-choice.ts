@@ -1,5 +1,14 @@
 import type { TokenTally } from '../contracts/token-counter.js'
-import type { Delta, ProviderDelta, ProviderEnd } from '../conversation/delta.js'
+import type {
+  ChoiceStart,
+  Delta,
+  EndMembers,
+  Members,
+  ProviderDelta,
+  ProviderEnd,
+  ThoughtDetails,
+  ThoughtPieces,
+} from '../conversation/delta.js'
 import { writeDetail } from '../conversation/thoughts.js'
 import {
   type FinishReason,
@@ -9,19 +18,21 @@ import {
   mapFinishReason,
   shownFinishReason,
 } from '../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../protocol/json-values.js'
+import { isObject, type JsonObject, saysNothing } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
 import { mendAnnotations } from './annotations.js'
 import { readEnd } from './choice-failure.js'
 import { invalidReply } from './invalid-reply.js'
 import { dropOddLogprobs } from './log-probabilities.js'
 import { DROPPED_BY_PROVIDER, type Losses } from './losses.js'
+import { eachTextIn } from './lost-pieces.js'
 import { ToolCallStream } from './tool-calls.js'
 
 /** The finish in the words of a provider. */
 export interface GivenReason {
   readonly reason: string
   readonly native: string | undefined
+  readonly rest?: EndMembers | undefined
 }
 
 /** The finish that a provider gave a choice. It is sent once nothing more can follow. */
@@ -45,6 +56,8 @@ export class ReplyChoice {
   /** Whether calls came that were already whole. */
   hasWholeCalls = false
   private started = false
+  /** The counts with which the provider started. */
+  private counts: ChoiceStart['counts']
   private calls: ToolCallStream | undefined
   private given: GivenEnd | undefined
   /** Whether output has arrived since the provider gave the finish. */
@@ -123,7 +136,8 @@ export class ReplyChoice {
     if (token) this.cancelEnd()
     if (end !== undefined && (this.given === undefined || this.isContinued)) {
       this.nativeFinishReason = end.native
-      this.given = { reason: end.reason, native: end.native, deltas: token ? NO_DELTAS : [...sent] }
+      const { native, reason, rest } = end
+      this.given = { reason, native, rest, deltas: token ? NO_DELTAS : [...sent] }
       this.isContinued = false
     }
     const isOpen = this.given === undefined
@@ -144,6 +158,8 @@ export class ReplyChoice {
   private takeOne(delta: Exclude<ProviderDelta, ProviderEnd>, sent: Delta[]): boolean {
     switch (delta.type) {
       case 'call':
+        // Nothing without a token follows the finish, which itself ends all calls.
+        if (delta.isLast === true && delta.input === '' && this.given !== undefined) return false
         return this.toolCalls.take(delta, 0, sent)
       case 'text':
         if (delta.text === '') return false
@@ -151,7 +167,7 @@ export class ReplyChoice {
         sent.push(delta)
         return true
       case 'thoughts':
-        sent.push({ type: 'details', choice: this.index, details: delta.pieces.map(writeDetail) })
+        sent.push(this.detailsOf(delta))
         return delta.pieces.length > 0
       case 'image':
       case 'audio':
@@ -164,28 +180,61 @@ export class ReplyChoice {
         return false
       }
       case 'annotation': {
-        const said: JsonObject = { annotations: [delta.annotation] }
-        mendAnnotations(said, this.losses)
-        if (Array.isArray(said.annotations)) sent.push({ ...delta, annotation: said.annotations[0] })
-        return false
+        const annotation = this.readable(delta.annotation)
+        if (annotation !== undefined || delta.native !== undefined) sent.push({ ...delta, annotation })
+        return delta.native !== undefined && this.countMembers(delta.native)
       }
       case 'begin':
+        sent.push(delta)
+        return delta.kind === 'native' && this.countMembers(delta.block, true)
+      case 'native':
+        sent.push(delta)
+        return this.countMembers(delta.native)
       case 'rest':
+      case 'done':
         sent.push(delta)
         return false
       case 'start':
+        this.counts ??= delta.counts
         return false
       default:
         throw invalidReply('a delta has an unknown type')
     }
   }
 
-  private read({ native, reason, stopSequence }: ProviderEnd): GivenReason | undefined {
+  private detailsOf({ pieces, signature }: ThoughtPieces): ThoughtDetails {
+    const details = { type: 'details', choice: this.index, details: pieces.map(writeDetail) } as const
+    return signature === undefined ? details : { ...details, signature }
+  }
+
+  private readable(annotation: Members | undefined): Members | undefined {
+    if (annotation === undefined) return undefined
+    const said: JsonObject = { annotations: [annotation] }
+    mendAnnotations(said, this.losses)
+    return Array.isArray(said.annotations) ? said.annotations[0] : undefined
+  }
+
+  /**
+   * Counts the text in the members of a block or delta that only its own API can read. Returns whether there is any
+   * content.
+   */
+  private countMembers(members: Members, says = false): boolean {
+    let found = says
+    for (const name of Object.keys(members)) {
+      const value = members[name]
+      if (name === 'type' || saysNothing(value)) continue
+      found = true
+      eachTextIn(value, (text) => this.tally.add(text))
+    }
+    return found
+  }
+
+  private read({ native, reason, rest, stopSequence }: ProviderEnd): GivenReason | undefined {
     const words = { finish_reason: reason, native_finish_reason: native }
     const word = readEnd(words)
     this.stopSequence = stopSequence ?? this.stopSequence
     if (word === undefined) return undefined
-    return { reason: word, native: cleanLabel(shownFinishReason(words, word)) }
+    return { reason: word, native: cleanLabel(shownFinishReason(words, word)), rest }
   }
 
   /** Cancels a finish that the provider gave before this output. */
@@ -195,7 +244,7 @@ export class ReplyChoice {
     this.wasContinued = true
   }
 
-  private finish({ reason, native, deltas }: GivenEnd): Delta[] {
+  private finish({ deltas, native, reason, rest }: GivenEnd): Delta[] {
     const sent = [...deltas]
     this.start(sent)
     const mapped = mapFinishReason(reason)
@@ -204,13 +253,15 @@ export class ReplyChoice {
     this.finishReason = finishReasonFor(mapped, hasCalls, this.calls !== undefined)
     if (isDroppedOutput(reason)) this.losses.add(DROPPED_BY_PROVIDER, undefined)
     const { index: choice, stopSequence } = this
-    sent.push({ type: 'end', choice, reason: this.finishReason, native, stopSequence })
+    const end = { type: 'end', choice, reason: this.finishReason, native, stopSequence } as const
+    sent.push(rest === undefined ? end : { ...end, rest })
     return sent
   }
 
   private start(sent: Delta[]): void {
     if (this.started) return
     this.started = true
-    sent.unshift({ type: 'start', choice: this.index })
+    const { counts, index: choice } = this
+    sent.unshift(counts === undefined ? { type: 'start', choice } : { type: 'start', choice, counts })
   }
 }

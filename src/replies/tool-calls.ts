@@ -28,6 +28,10 @@ interface ToolCallState {
   /** The provider's own fields, such as the signature that Gemini needs back. */
   readonly own: JsonObject
   signature: string | undefined
+  /** Its block of Messages. */
+  block: Members | undefined
+  /** Whether the provider said that nothing more of it follows. */
+  hasEnded: boolean
 }
 
 /** A piece whose input may be one that cannot be read. */
@@ -72,7 +76,7 @@ export class ToolCallStream {
    */
   end(isCut: boolean, sent: Delta[]): void {
     // Calls that are split off here are complete.
-    for (const call of [...this.calls]) this.endOne(call, isCut, sent)
+    for (const call of [...this.calls]) if (!call.hasEnded) this.endOne(call, isCut, sent)
   }
 
   private endOne(call: ToolCallState, isCut: boolean, sent: Delta[]): void {
@@ -83,9 +87,10 @@ export class ToolCallStream {
       else this.lose(call, 'a tool call has no name', undefined)
       return
     }
+    const isAssumed = args.soFar === ''
     const rest = args.end(isCut)
     if (call.index === undefined) this.begin(call, rest, sent)
-    else if (rest !== '') this.goOn(call.index, call, rest, undefined, sent)
+    else if (rest !== '') this.goOn(call.index, call, rest, undefined, sent, undefined, isAssumed)
     for (const text of args.further()) {
       const another = this.add(kind, call.providerIndex, call.providerChoice)
       if (another === undefined) {
@@ -127,6 +132,7 @@ export class ToolCallStream {
       return false
     }
     call.id ??= id
+    call.block ??= piece.block
     const wasNamed = call.name !== undefined
     const isMoreOfName = this.takeName(call, name)
     const own = rest && takeOwnFields(call.own, rest)
@@ -146,12 +152,22 @@ export class ToolCallStream {
       if (details !== undefined) addMembers(call.details, details)
       // More arguments without more of the name mean that the name is complete.
       const isNamed = wasNamed && !isMoreOfName && input !== ''
-      if (call.name !== undefined && (isNamed || call.args.isClosed)) {
+      if (call.name !== undefined && (isNamed || call.args.isClosed || call.block !== undefined)) {
         const text = call.args.unsent()
-        if (text !== '') this.begin(call, text, sent)
+        if (text !== '' || call.block !== undefined) this.begin(call, text, sent)
       }
     }
+    if (piece.isLast === true) this.endNow(call, sent)
     return input !== '' || isMoreOfName || own !== undefined || isSigned
+  }
+
+  /** Ends a call of which nothing more follows. */
+  private endNow(call: ToolCallState, sent: Delta[]): void {
+    // A call that is lost fails the reply, so the client first gets what can be read.
+    if (call.name === undefined) return
+    call.hasEnded = true
+    this.endOne(call, false, sent)
+    if (call.index !== undefined) sent.push({ type: 'done', choice: this.choice, call: call.index })
   }
 
   /** Returns whether the delta has more of the name. */
@@ -201,6 +217,7 @@ export class ToolCallStream {
       signature: call.signature ?? googleSignature(own),
       rest: membersOf(own),
       details: membersOf(call.details, DETAILS[call.kind]),
+      ...(call.block !== undefined && { block: call.block }),
     })
     if (args !== '') this.goOn(index, call, args, undefined, sent)
   }
@@ -213,6 +230,7 @@ export class ToolCallStream {
     own: JsonObject | undefined,
     sent: Delta[],
     signature?: string,
+    isAssumed = false,
   ): void {
     const rest = own && mendExtra(own, this.losses)
     sent.push({
@@ -223,6 +241,7 @@ export class ToolCallStream {
       text,
       signature: signature ?? (rest && googleSignature(rest)),
       rest,
+      ...(isAssumed && { isAssumed }),
     })
   }
 
@@ -293,6 +312,8 @@ export class ToolCallStream {
       isLost: false,
       own: {},
       signature: undefined,
+      block: undefined,
+      hasEnded: false,
     }
     this.calls.push(call)
     return call

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { BodySink } from '../../src/operations/messages/reply/block-sinks.js'
+import { BodyBlocks } from '../../src/operations/messages/reply/body-blocks.js'
 import { growthOf, MOST_GROWTH } from './lib/growth-of-time.js'
 import { READING_PATHS } from './lib/reading-paths.js'
 import { TIME_PLANTS } from './lib/time-plants.js'
@@ -7,10 +7,10 @@ import { TIME_PLANTS } from './lib/time-plants.js'
 const CITATIONS = READING_PATHS.find(
   ({ name }) => name === 'citations of Claude in one body, for /messages, to a body',
 )!
-const { delta } = BodySink.prototype
+const { delta } = BodyBlocks.prototype
 
 afterEach(() => {
-  BodySink.prototype.delta = delta
+  BodyBlocks.prototype.delta = delta
 })
 
 it('a call with four times the citations takes no more than six times as long', {

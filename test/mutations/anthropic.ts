@@ -1,17 +1,45 @@
-import type { Json, JsonObject } from '../recordings/recording.js'
+import type { JsonObject } from '../recordings/recording.js'
 import type { CountReport } from './counts.js'
 import { valid } from './counts.js'
-import { saysFailure } from './finish-words.js'
+import { saysFailure, wordIn } from './finish-words.js'
 import type { Hearing } from './hearing.js'
 import { objectsIn } from './openai.js'
-import { isObject, saysNothing, scalar } from './shapes.js'
-import type { Item } from './sse.js'
+import { isObject, saysNothing, scalar, textsIn } from './shapes.js'
+import { type Item, parsed } from './sse.js'
 
 interface Block {
-  readonly type: unknown
+  /** `own` if only this API has such blocks, `lost` if it cannot be read. */
+  readonly kind: 'text' | 'thinking' | 'tool_use' | 'own' | 'lost'
   readonly call: number
   readonly input: unknown
   hasArguments: boolean
+}
+
+const KINDS: readonly unknown[] = ['text', 'thinking', 'tool_use']
+const WANTED: Readonly<Record<string, Block['kind']>> = {
+  text_delta: 'text',
+  citations_delta: 'text',
+  thinking_delta: 'thinking',
+  signature_delta: 'thinking',
+  input_json_delta: 'tool_use',
+}
+
+function kindOf(block: unknown): Block['kind'] {
+  if (!isObject(block) || typeof block.type !== 'string' || block.type === '') return 'lost'
+  return KINDS.includes(block.type) ? (block.type as Block['kind']) : 'own'
+}
+
+/** What a block or delta has besides its type, if only this API can read it. It counts in an estimate. */
+function ownText({ type: _, ...members }: JsonObject): string {
+  return textsIn(members)
+}
+
+/** The input at the start of a call. */
+function inputText(input: unknown): string {
+  if (saysNothing(input)) return ''
+  if (isObject(input)) return JSON.stringify(input)
+  if (typeof input !== 'string') return JSON.stringify({ arguments: JSON.stringify(input) })
+  return isObject(parsed(input)) ? input : JSON.stringify({ arguments: input })
 }
 
 /** The input counts so far: a message repeats only some of them. */
@@ -46,27 +74,99 @@ export function hearStream(hearing: Hearing, items: readonly Item[]): void {
   const counts = new InputCounts()
   const blocks = new Map<unknown, Block>()
   let calls = 0
-  const piece = (call: number, args: Json): void =>
+  const piece = (call: number, args: string): void =>
     hearing.say({ calls: [{ index: call, function: { arguments: args } }] })
+  const giveInput = (block: Block): void => {
+    const input = block.hasArguments || block.kind !== 'tool_use' ? '' : inputText(block.input)
+    if (input === '') return
+    block.hasArguments = true
+    piece(block.call, input)
+  }
   const stop = (index: unknown): void => {
     const block = blocks.get(index)
     blocks.delete(index)
-    if (block?.type !== 'tool_use' || block.hasArguments) return
-    piece(block.call, JSON.stringify(block.input ?? {}))
+    if (block === undefined) return
+    giveInput(block)
+    if (block.kind === 'tool_use') hearing.endCall(block.call)
   }
   const stopAll = (): void => {
     for (const index of [...blocks.keys()]) stop(index)
   }
-  const lose = (): void => hearing.lose('')
-  const text = (value: unknown, say: (text: string) => void): void => {
-    if (value === undefined || value === null) return
+  const lose = (what: unknown): void => hearing.lose(textsIn(what))
+  const text = (holder: JsonObject, name: string, say: (text: string) => void): void => {
+    const value = holder[name]
     const read = scalar(value)
-    if (read !== undefined) say(read)
-    else if (!saysNothing(value)) lose()
+    if (read !== undefined && read !== '') say(read)
+    else if (read === undefined && !saysNothing(value)) lose(holder)
   }
-  const thought = (value: unknown): void =>
-    text(value, (reasoning) => reasoning !== '' && hearing.say({ reasoning, isOther: true }))
-  const said = (value: unknown): void => text(value, (each) => each !== '' && hearing.say({ text: each }))
+  let isApart = false
+  const thought = (holder: JsonObject): void =>
+    text(holder, 'thinking', (reasoning) => {
+      hearing.say({ reasoning, isApart, isOther: true })
+      isApart = false
+    })
+  const said = (holder: JsonObject): void => text(holder, 'text', (each) => hearing.say({ text: each }))
+  const start = (index: unknown, content: unknown): void => {
+    for (const [key, block] of [...blocks]) {
+      if (block.kind !== 'tool_use' || key === index) stop(key)
+      else giveInput(block)
+    }
+    const kind = kindOf(content)
+    const input = isObject(content) ? content.input : undefined
+    blocks.set(index, { kind, call: calls, input, hasArguments: false })
+    if (!isObject(content) || kind === 'lost') {
+      lose(content)
+      return
+    }
+    if (kind === 'text') {
+      if (Array.isArray(content.citations)) {
+        for (const citation of content.citations) hearing.say({ older: textsIn(citation) })
+      }
+      said(content)
+    } else if (kind === 'thinking') {
+      isApart = true
+      thought(content)
+      if (typeof content.signature === 'string' && content.signature !== '') hearing.say({ isOther: true })
+    } else if (kind === 'tool_use') {
+      const { id, name } = content
+      const called = { name: typeof name === 'string' ? name : '', arguments: '' }
+      hearing.say({ calls: [{ index: calls++, id: id ?? null, type: 'function', function: called }] })
+    } else if (content.type === 'redacted_thinking') {
+      isApart = true
+      hearing.say({ isOther: true })
+    } else hearing.say({ isOther: true, older: ownText(content) })
+  }
+  const hearDelta = (index: unknown, delta: unknown): void => {
+    if (!isObject(delta) || typeof delta.type !== 'string' || delta.type === '') {
+      lose(delta)
+      return
+    }
+    const wanted = Object.hasOwn(WANTED, delta.type) ? WANTED[delta.type] : undefined
+    let block = blocks.get(index)
+    // One block follows the other, so a wrong index means the one that is open.
+    if (wanted !== undefined && block?.kind !== wanted && block?.kind !== 'own' && block?.kind !== 'lost') {
+      const last = [...blocks.values()].at(-1)
+      block = last?.kind === wanted || last?.kind === 'lost' ? last : undefined
+    }
+    if (block?.kind === 'lost') lose(delta)
+    else if (block?.kind === 'own' || (block !== undefined && wanted === undefined))
+      hearing.say({ older: ownText(delta) })
+    else if (delta.type === 'text_delta') said(delta)
+    else if (delta.type === 'thinking_delta') thought(delta)
+    else if (delta.type === 'citations_delta') hearing.say({ older: ownText(delta) })
+    else if (delta.type === 'signature_delta') {
+      if (typeof delta.signature === 'string' && delta.signature !== '') hearing.say({ isOther: true })
+    } else if (delta.type === 'input_json_delta') {
+      text(delta, 'partial_json', (json) => {
+        if (block === undefined) {
+          lose(delta)
+          return
+        }
+        block.hasArguments = true
+        piece(block.call, json)
+      })
+    }
+  }
 
   const hear = (event: JsonObject): void => {
     switch (event.type) {
@@ -74,59 +174,12 @@ export function hearStream(hearing: Hearing, items: readonly Item[]): void {
         if (!isObject(event.message)) hearing.fail('invalid')
         else hearing.count(counts.read(event.message.usage))
         return
-      case 'content_block_start': {
-        const { content_block: content, index } = event
-        if (!isObject(content)) {
-          lose()
-          return
-        }
-        const isNamed = typeof content.name === 'string' && content.name !== ''
-        const isCall = content.type === 'tool_use'
-        const type = isCall && !isNamed ? undefined : content.type
-        blocks.set(index, { type, call: calls, input: content.input, hasArguments: false })
-        if (isCall && !isNamed) {
-          lose()
-          return
-        }
-        if (content.type === 'text') said(content.text)
-        else if (content.type === 'thinking') thought(content.thinking)
-        else if (content.type === 'redacted_thinking') hearing.say({ isOther: true })
-        else if (isCall) {
-          const { id, name } = content
-          hearing.say({
-            calls: [
-              { index: calls++, id: id ?? null, type: 'function', function: { name: name!, arguments: '' } },
-            ],
-          })
-        }
+      case 'content_block_start':
+        start(event.index, event.content_block)
         return
-      }
-      case 'content_block_delta': {
-        const { delta, index } = event
-        if (!isObject(delta)) {
-          lose()
-          return
-        }
-        if (delta.type === 'text_delta') said(delta.text)
-        else if (delta.type === 'thinking_delta') thought(delta.thinking)
-        else if (delta.type === 'signature_delta') {
-          if (typeof delta.signature === 'string' && delta.signature !== '') hearing.say({ isOther: true })
-        } else if (delta.type === 'input_json_delta') {
-          // One block follows the other, so a wrong index means the one that is open.
-          const block = blocks.get(index) ?? [...blocks.values()].at(-1)
-          if (block !== undefined && block.type !== 'tool_use') return
-          text(delta.partial_json, (json) => {
-            if (json === '') return
-            if (block === undefined) {
-              lose()
-              return
-            }
-            block.hasArguments = true
-            piece(block.call, delta.partial_json!)
-          })
-        }
+      case 'content_block_delta':
+        hearDelta(event.index, event.delta)
         return
-      }
       case 'content_block_stop':
         stop(event.index)
         return
@@ -136,9 +189,9 @@ export function hearStream(hearing: Hearing, items: readonly Item[]): void {
           hearing.fail('invalid')
           return
         }
-        const word = delta.stop_reason
-        if (typeof word === 'string' && word !== '') {
-          stopAll()
+        const word = delta.stop_reason ?? null
+        if (wordIn({ finish_reason: word }) !== undefined || saysFailure({ finish_reason: word })) {
+          for (const block of blocks.values()) giveInput(block)
           if (saysFailure({ finish_reason: word })) {
             hearing.count(counts.read(event.usage), true)
             hearing.fail('error')
@@ -177,43 +230,43 @@ export function hearBody(hearing: Hearing, body: unknown): void {
   else if (typeof body.stop_reason === 'string' && saysFailure({ finish_reason: body.stop_reason }))
     hearing.fail('error')
   else {
-    const thoughts: string[] = []
-    let text = ''
-    let isOther = false
-    const calls: JsonObject[] = []
-    let isLost = false
-    let hadCalls = false
-    for (const block of body.content) {
-      if (!isObject(block)) {
-        isLost ||= !saysNothing(block)
+    let isLost = ''
+    let hasLost = false
+    for (const [position, block] of body.content.entries()) {
+      if (saysNothing(block)) continue
+      const kind = kindOf(block)
+      const name = kind === 'text' ? 'text' : 'thinking'
+      const said = isObject(block) && (kind === 'text' || kind === 'thinking') ? block[name] : ''
+      if (!isObject(block) || kind === 'lost' || (scalar(said) === undefined && !saysNothing(said))) {
+        hasLost = true
+        isLost += textsIn(block)
         continue
       }
-      const said = block.type === 'text' ? block.text : block.type === 'thinking' ? block.thinking : ''
-      if (scalar(said) === undefined && !saysNothing(said)) {
-        isLost = true
-        continue
-      }
-      if (block.type === 'text') text += scalar(block.text) ?? ''
-      else if (block.type === 'thinking') {
-        isOther = true
-        const thinking = scalar(block.thinking) ?? ''
-        if (thinking !== '') thoughts.push(thinking)
-      } else if (block.type === 'redacted_thinking') isOther = true
-      else if (block.type === 'tool_use') {
-        hadCalls = true
-        if (typeof block.name !== 'string' || block.name === '') isLost = true
-        else {
-          calls.push({
-            id: block.id ?? null,
-            function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) },
-          })
-        }
-      }
+      hearBlock(hearing, block, kind, position)
     }
-    hearing.say({ text, reasoning: thoughts.join('\n\n'), isOther, ...(hadCalls && { calls }) })
-    if (typeof body.stop_reason === 'string') hearing.end({ finish_reason: body.stop_reason })
-    if (isLost) hearing.lose('')
+    hearing.end({ finish_reason: typeof body.stop_reason === 'string' ? body.stop_reason : null })
+    if (hasLost) hearing.lose(isLost)
     hearing.count(new InputCounts().read(body.usage))
     hearing.done()
   }
+}
+
+function hearBlock(hearing: Hearing, block: JsonObject, kind: Block['kind'], position: number): void {
+  const { citations, id, input, name, signature, text, thinking, type } = block
+  if (kind === 'text') {
+    const sources = Array.isArray(citations) ? textsIn(citations) : ''
+    hearing.say({ text: scalar(text) ?? '', older: sources })
+  } else if (kind === 'thinking') {
+    const reasoning = scalar(thinking) ?? ''
+    hearing.say({
+      reasoning,
+      isApart: true,
+      isOther: reasoning !== '' || (typeof signature === 'string' && signature !== ''),
+    })
+  } else if (kind === 'tool_use') {
+    const called = { name: typeof name === 'string' ? name : '', arguments: inputText(input) }
+    hearing.say({ calls: [{ index: position, id: id ?? null, type: 'function', function: called }] })
+    hearing.endCall(position)
+  } else if (type === 'redacted_thinking') hearing.say({ isOther: true })
+  else hearing.say({ isOther: true, older: ownText(block) })
 }

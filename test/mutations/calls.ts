@@ -20,6 +20,8 @@ interface Call {
   isLost: boolean
   /** No more of its name can come. */
   isNamed: boolean
+  /** Its provider said that nothing more of it comes, so it was not cut off. */
+  hasEnded: boolean
 }
 
 /** An empty object before arguments that have something else in front: either may be meant. */
@@ -61,6 +63,11 @@ export class CallBook {
     return { isToken: isToken || lost.length > 0, lost }
   }
 
+  /** The provider ends the call with this number. */
+  endCall(index: number): void {
+    for (const call of this.calls) if (call.index === index) call.hasEnded = true
+  }
+
   /** Returns the readable calls, and the text of those that turn out unreadable only at the end. */
   end(isCut: boolean): { calls: ToolCall[]; lost: string[]; unsure: boolean } {
     if (this.isBody) {
@@ -77,7 +84,7 @@ export class CallBook {
         continue
       }
       if (BROKEN_PLACEHOLDER.test(call.args)) this.isUnsure = true
-      const [first = '', ...further] = argumentsIn(call.args, isCut)
+      const [first = '', ...further] = argumentsIn(call.args, isCut && !call.hasEnded)
       for (const args of [first, ...further]) calls.push({ name: call.name, arguments: args })
     }
     return { calls, lost, unsure: this.isUnsure }
@@ -169,6 +176,7 @@ export class CallBook {
       args: '',
       isLost: false,
       isNamed: false,
+      hasEnded: false,
     }
     void name
     this.calls.push(call)

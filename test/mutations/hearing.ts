@@ -51,6 +51,8 @@ export interface Said {
   readonly text?: string
   readonly reasoning?: string
   readonly refusal?: string
+  /** Whether a blank line parts the reasoning from the thought before it. */
+  readonly isApart?: boolean
   /** Whether details of the reasoning have a text of their own that is not read. */
   readonly hasLooseDetails?: boolean
   /** Output of another kind, such as an image. */
@@ -101,8 +103,12 @@ export class Hearing {
   private failure: 'error' | 'invalid' | undefined
   private readonly unsure = new Set<Unsure>()
 
-  constructor(private readonly isBody: boolean) {
-    this.book = new CallBook(isBody)
+  /** @param hasWholeCalls whether a body has its calls in the form of a chat */
+  constructor(
+    private readonly isBody: boolean,
+    hasWholeCalls = isBody,
+  ) {
+    this.book = new CallBook(hasWholeCalls)
   }
 
   /** Whether nothing more is read. */
@@ -120,6 +126,7 @@ export class Hearing {
     {
       calls,
       hasLooseDetails = false,
+      isApart = false,
       isOther = false,
       lost,
       older = '',
@@ -133,6 +140,7 @@ export class Hearing {
     this.hasLooseDetails ||= hasLooseDetails
     this.isMixed ||= reasoning !== '' && this.text !== ''
     this.text += text
+    if (isApart && reasoning !== '' && this.reasoning !== '') this.reasoning += '\n\n'
     this.reasoning += reasoning
     this.refusal += refusal
     let isToken = text !== '' || reasoning !== '' || refusal !== '' || isOther || older !== ''
@@ -150,6 +158,11 @@ export class Hearing {
       }
     }
     if (isToken) this.token()
+  }
+
+  /** Hears that nothing more of a call comes. After the end of the choice that says nothing new. */
+  endCall(index: number): void {
+    if (this.given === undefined) this.book.endCall(index)
   }
 
   /** Hears output that belongs to no choice and cannot be read. */

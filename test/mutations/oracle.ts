@@ -24,7 +24,7 @@ export function expectedOf(mutant: Mutant, stream: boolean): Expected {
   const isWhole = mutant.ending === 'end'
   const start = mutant.bytes.toString('utf8').replace(/^[\s\uFEFF]+/, '')
   if (start.startsWith('{')) {
-    const hearing = new Hearing(true)
+    const hearing = new Hearing(true, language !== 'anthropic')
     const body = isWhole ? parsed(start) : undefined
     if (body === undefined) hearing.fail('invalid')
     else if (language === 'anthropic') anthropic.hearBody(hearing, body)

@@ -238,17 +238,20 @@ describe.each(modes)('the arguments of a call in a native Anthropic reply (strea
     }
   })
 
-  it.each([[[WORDS]], [17]])('cannot be read: %j', async (input) => {
+  it.each([[[WORDS]], [17]])('are kept in an object if they are none: %j', async (input) => {
     const text = { type: 'text', text: 'Hello' }
+    const call = { ...CALL, input: { arguments: JSON.stringify(input) } }
     for (const script of [
       body([text, { ...CALL, input }], 'tool_use'),
       blocks('tool_use', blockStart(0, text), blockStop(0), blockStart(1, { ...CALL, input }), blockStop(1)),
     ]) {
       const reply = await message(script, stream)
-      expect(reply.content).toEqual([text])
-      expect(reply.basis).toBe('estimated')
-      if (stream) expect(reply.error).toMatchObject(UNREADABLE)
-      else expect(reply.stopReason).toBe('end_turn')
+      expect(reply).toMatchObject({
+        content: [text, call],
+        basis: 'estimated',
+        error: undefined,
+        stopReason: 'tool_use',
+      })
       if (Array.isArray(input)) expect(reply.completion).toBeGreaterThan(10)
       await service.close()
     }
@@ -348,8 +351,8 @@ describe.each(modes)('other content of a native Anthropic reply (stream: %s)', (
     expect(reply).toMatchObject({ basis: 'estimated', error: undefined })
     expect(reply.completion).toBeGreaterThan(10)
     if (isCitation) expect(reply.content).toEqual([{ type: 'text', text: '', citations: [citation] }])
-    else if (!stream) expect(reply.content).toEqual([block])
-    if (!stream) expect(kinds()).toEqual(isCitation ? [] : ['member-dropped'])
+    else if (!stream) expect(reply.content).toEqual([{ ...given, ...block }])
+    expect(kinds()).toEqual([])
   })
 
   it('is counted: citations in a JSON body, and a block of an unknown type', async () => {
@@ -407,11 +410,16 @@ describe('the blocks of a native Anthropic stream', () => {
     }
   })
 
-  it('are unreadable if a piece of text belongs to a call', async () => {
-    const { error } = await message(
-      blocks('tool_use', open(0, 'a'), open(1, 'b'), blockDelta(1, { type: 'text_delta', text: 'x' })),
-      true,
-    )
-    expect(error).toMatchObject({ code: 'provider_invalid_response' })
+  it('lose no text with the index of a call', async () => {
+    const x = blockDelta(1, { type: 'text_delta', text: 'x' })
+    const script = blocks('tool_use', open(0, 'a'), open(1, 'b'), x)
+    for (const stream of modes) {
+      const { content, error } = await message(script, stream)
+      expect({ content, error }).toEqual({
+        content: [call('a', {}), call('b', {}), { type: 'text', text: 'x' }],
+        error: undefined,
+      })
+      await service.close()
+    }
   })
 })

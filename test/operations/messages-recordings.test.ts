@@ -6,7 +6,7 @@ import { anthropic } from '../../src/index.js'
 import { MessagesPlan } from '../../src/operations/messages/plan.js'
 import { readRequest } from '../../src/operations/messages/request/read-request.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
-import { createNativeReader } from '../../src/providers/anthropic/native-reader.js'
+import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { fed } from '../helpers/fed-reply.js'
@@ -34,7 +34,7 @@ const streams = [...chatStreams, ...messageStreams]
 type Language = (typeof streams)[number]['language']
 
 function readerOf(language: Language, splice: boolean): ReplyReader {
-  if (language === 'anthropic') return createNativeReader(EVENT_BYTES)
+  if (language === 'anthropic') return createReader(EVENT_BYTES, { lines: true, splice })
   const unlisted = language === 'gemini' ? 'output' : undefined
   return new ReplyReader(EVENT_BYTES, new ReplyReading(splice, unlisted, new ProviderReasoning()))
 }
@@ -92,7 +92,8 @@ describe.each(streams)('a recorded Messages API stream of $name', (recording) =>
     const textOf = (type: string, member: string) =>
       content.flatMap((block) => (block.type === type ? [block[member]] : [])).join('')
     expect(error).toBeUndefined()
-    expect(stopReason).toBe(reply.finishReason === 'stop' ? 'end_turn' : 'tool_use')
+    const ended = reply.refusal === '' ? 'end_turn' : 'refusal'
+    expect(stopReason).toBe(reply.finishReason === 'stop' ? ended : 'tool_use')
     expect(textOf('text', 'text')).toBe(reply.text + reply.refusal)
     expect(textOf('thinking', 'thinking')).toBe(reply.reasoning)
     expect(content.filter(({ type }) => type === 'tool_use')).toMatchObject(

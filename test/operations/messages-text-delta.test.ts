@@ -4,10 +4,12 @@ import type { ProviderEvent } from '../../src/contracts/providers.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { anthropic } from '../../src/index.js'
-import { NativeReply } from '../../src/operations/messages/reply/native-reply.js'
-import { plainTextDelta } from '../../src/operations/messages/reply/text-delta.js'
+import { MessageWriter } from '../../src/operations/messages/reply/message-writer.js'
 import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
+import { createReader } from '../../src/providers/anthropic/reader.js'
+import { plainTextDelta } from '../../src/providers/anthropic/text-delta.js'
+import { ModelReply } from '../../src/replies/model-reply.js'
 import { fed } from '../helpers/fed-reply.js'
 import { readEvents } from '../helpers/message-events.js'
 import { API_KEY, MODEL, UPSTREAM_KEY, WireService } from '../wire/service.js'
@@ -15,8 +17,8 @@ import { API_KEY, MODEL, UPSTREAM_KEY, WireService } from '../wire/service.js'
 const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const
 const RUNS = { numRuns: 2_000, seed: 20_261_126 }
 
-/** Plays events into a reply, and returns all that a client and a charge can see of it. */
-function play(events: readonly ProviderEvent[], splice: boolean, stream: boolean, cuts: readonly number[]) {
+/** Plays events as JSON into a reply, and returns all that a client and a charge can see of it. */
+function play(frames: readonly string[], splice: boolean, stream: boolean, cuts: readonly number[]) {
   let tokens = 0
   const meter = new UsageMeter(
     { n: 1 },
@@ -35,18 +37,36 @@ function play(events: readonly ProviderEvent[], splice: boolean, stream: boolean
     splice,
     repeatedBytes: Infinity,
   }
-  const reply = fed(new NativeReply(parts, { id: 'msg_1', model: 'acme/fast' }, stream), meter)
-  const rest = [...events]
+  const writer = new MessageWriter(
+    { id: 'msg_1', model: 'acme/fast' },
+    { provider: 'acme', model: 'claude' },
+    stream,
+  )
+  const reply = fed(new ModelReply(parts, { stream, n: 1 }, writer), meter)
+  const reader = createReader(1_000_000, { lines: true, splice })
+  const rest = [...frames]
   let sent = ''
-  for (const cut of cuts) sent += reply.take(rest.splice(0, cut))
-  sent += reply.take(rest)
+  let failed: unknown
+  const read = (some: readonly string[]): void => {
+    if (failed !== undefined) return
+    const events: ProviderEvent[] = []
+    try {
+      for (const frame of some) reader.read(Buffer.from(frame), events)
+    } catch (error) {
+      failed = String(error)
+    }
+    sent += reply.take(events)
+  }
+  for (const cut of cuts) read(rest.splice(0, cut))
+  read(rest)
   let thrown: unknown
   try {
     reply.endChoices('stop')
   } catch (error) {
     thrown = String(error)
   }
-  const end = stream ? reply.closing(CHARGE) : reply.body(CHARGE)
+  const last = stream ? reply.closing(CHARGE) : reply.body(CHARGE)
+  const end = typeof last === 'string' ? last : [...last].join('')
   return {
     // The fast path keeps the spaces with which a provider pads an event.
     said: stream ? readEvents(fromLatin1(sent + end)) : JSON.parse(fromLatin1(end)),
@@ -54,6 +74,7 @@ function play(events: readonly ProviderEvent[], splice: boolean, stream: boolean
     tokenEvents: reply.tokenEvents,
     atLeast: reply.completionAtLeast(Infinity),
     finished: reply.finished,
+    failed,
     failure: reply.failure && String(reply.failure),
     lost: reply.unreadable && String(reply.unreadable),
     mends: reply.mends,
@@ -124,18 +145,16 @@ describe('the fast path for text in a Messages API stream', () => {
         fc.array(fc.nat(4), { maxLength: 8 }),
         fc.boolean(),
         (given, cuts, stream) => {
-          const started: ProviderEvent[] = [
-            { type: 'native', value: { type: 'message_start', message: { id: 'm', usage: {} } } },
-            {
-              type: 'native',
-              value: { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-            },
-          ]
-          const events = given.map(([value, spell]): ProviderEvent => {
+          const frame = (json: string) => `${json.replace(/^/gm, 'data: ')}\n\n`
+          const started = [
+            { type: 'message_start', message: { id: 'm', usage: {} } },
+            { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+          ].map((value) => frame(JSON.stringify(value)))
+          const events = given.map(([value, spell]) => {
+            if (value.type !== 'content_block_delta') return frame(JSON.stringify(value))
             const json = spell(JSON.stringify(value))
-            if (value.type !== 'content_block_delta') return { type: 'native', value }
             if (plainTextDelta(toLatin1(json)) !== undefined) fast++
-            return { type: 'native-data', bytes: toLatin1(json) }
+            return frame(json)
           })
           const all = [...started, ...events]
           expect(play(all, true, stream, cuts)).toEqual(play(all, false, stream, []))

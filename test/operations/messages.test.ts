@@ -259,7 +259,7 @@ describe('a native provider of the Messages API', () => {
           messageStart(),
           blockStart(0, { type: 'text', text: '' }),
           blockDelta(0, { type: 'text_delta', text: 'Hello' }),
-          blockDelta(9, { type: 'thinking_delta', thinking: 'lost' }),
+          blockDelta(0, { type: 'text_delta', text: { said: 'lost' } }),
           messageDelta('end_turn', { output_tokens: 5 }),
           messageStop,
         ]),

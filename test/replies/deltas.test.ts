@@ -30,7 +30,12 @@ type Made = ReturnType<typeof parts>
 const WRITERS: Readonly<Record<string, (made: Made, isStream: boolean) => DeltaWriter>> = {
   chat: (made, isStream) =>
     new ChatWriter({ id: made.id, created: made.created, model: 'acme/fast' }, 'reasoning', isStream),
-  messages: (made, isStream) => new MessageWriter({ id: made.id, model: 'acme/fast' }, 'acme', isStream),
+  messages: (made, isStream) =>
+    new MessageWriter(
+      { id: made.id, model: 'acme/fast' },
+      { provider: 'acme', model: made.route.upstreamModel },
+      isStream,
+    ),
   responses: (made, isStream) =>
     new ResponseWriter(
       {

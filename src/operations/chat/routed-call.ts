@@ -31,8 +31,7 @@ export interface Convertible {
   readonly omitsHints: boolean
   /** Returns the request for such a route. */
   conversation(route: Route, onCallersKey: boolean, outputTokens: number): ConversationRequest
-  /** @param isOwn whether the provider has the API of the client */
-  reply(parts: ReplyParts, isOwn: boolean): Reply
+  reply(parts: ReplyParts): Reply
 }
 
 /** A request of an API that some adapters have too. */
@@ -55,7 +54,7 @@ export function routedCall<Api extends Exclude<keyof Requests, 'converse'>>(
   return {
     run: (call, outputTokens, take) =>
       adapter[api]!(withRequest(call, request.ownRequest(route, onCallersKey, outputTokens)), take),
-    reply: (parts) => request.reply(parts, true),
+    reply: (parts) => request.reply(parts),
   }
 }
 
@@ -69,7 +68,7 @@ export function convertedCall(
   onCallersKey: boolean,
 ): RoutedCall | undefined {
   const adapter: Methods = route.adapter
-  const reply = (parts: ReplyParts) => request.reply(parts, false)
+  const reply = (parts: ReplyParts) => request.reply(parts)
   if (adapter.converse !== undefined) {
     return {
       run: (call, outputTokens, take) => {

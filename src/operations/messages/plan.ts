@@ -27,7 +27,6 @@ import {
 import { routeParameters, upstreamRequest } from '../chat/route-request.js'
 import { type Conversing, routedCall } from '../chat/routed-call.js'
 import { MessageWriter } from './reply/message-writer.js'
-import { NativeReply } from './reply/native-reply.js'
 import { blocksOf } from './request/blocks.js'
 import { nativeRequest } from './request/native-request.js'
 import { type AskedMessages, conversationFor, wholeConversation } from './request/read-request.js'
@@ -115,10 +114,11 @@ export class MessagesPlan implements Plan, Conversing<'messages'> {
     return upstreamRequest(parameters, model, route, this.boundsWithin(route, outputTokens))
   }
 
-  reply(parts: ReplyParts, isOwn: boolean): Reply {
+  reply(parts: ReplyParts): Reply {
     const { model, stream } = this.asked
-    if (isOwn) return new NativeReply(parts, { id: parts.id, model }, stream)
-    const writer = new MessageWriter({ id: parts.id, model }, parts.route.provider, stream)
+    const { provider, upstreamModel } = parts.route
+    const thinker = { provider, model: upstreamModel }
+    const writer = new MessageWriter({ id: parts.id, model }, thinker, stream)
     return new ModelReply(parts, { stream, n: 1, stopSequences: this.stopSequences }, writer)
   }
 

@@ -18,8 +18,7 @@ import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, headersSchema, upstreamSchemas } from '../upstream.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
 import { countBody, nativeBody } from './native-body.js'
-import { createCountReader, createNativeReader } from './native-reader.js'
-import { createReader } from './reader.js'
+import { createCountReader, createReader } from './reader.js'
 import { ALL_THINKING, lossesOf, type SentThinking, toNativeRequest } from './request.js'
 
 const BASE_URL = 'https://api.anthropic.com/v1'
@@ -106,7 +105,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
       endpoint: ENDPOINT,
       headers: headersOf(call),
       body: writeExactly(native, randomUUID),
-      reader: createReader(call.sizes.eventBytes, call.fastPaths?.lines),
+      reader: createReader(call.sizes.eventBytes, call.fastPaths),
       take: reportingLosses(lossesOf(call.request, native), take),
       instead(failure) {
         const other = thinkingAfter(failure, thinking)
@@ -125,7 +124,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
     endpoint: ENDPOINT,
     headers: headersOf(call, call.request.betas),
     body: writeExactly(nativeBody(call.request, call.stream, thinking), randomUUID),
-    reader: createNativeReader(call.sizes.eventBytes, call.fastPaths?.lines),
+    reader: createReader(call.sizes.eventBytes, call.fastPaths),
     take,
     instead(failure) {
       const other = thinkingAfter(failure, thinking)

@@ -1,30 +1,51 @@
+import { ProviderError } from '../../base/errors.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { ReplyReader } from '../reply-reader.js'
-import { addOrPassOver, unreadable } from '../unreadable.js'
 import { frameError } from './errors.js'
-import { readMessage } from './message.js'
 import { ofMessage } from './message-events.js'
-import { createStreamReader } from './stream.js'
+import { MessageReader } from './message-reader.js'
 
 /** Returns a reader for one reply of the Messages API, streamed or whole. */
-export function createReader(eventBytes: number, fastPaths = true): ReplyReader {
-  const stream = createStreamReader()
+export function createReader(eventBytes: number, { lines = true, splice = true } = {}): ReplyReader {
+  const message = new MessageReader()
   return new ReplyReader(eventBytes, {
-    fastPaths,
+    fastPaths: lines,
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
+      if (splice && message.readPlain(data, events)) return false
       if (data.trim() === '') return false
       const text = fromLatin1(data)
       for (const event of readFrame(text, type, events)) {
         const read = isTooDeepAs(text, event) ? ofMessage(event) : event
-        if (read === undefined) events.push(unreadable('An event of the stream is nested too deeply.'))
-        else addOrPassOver(events, () => stream.read(read))
+        if (read === undefined) {
+          events.push({
+            type: 'unreadable',
+            why: 'An event of the stream is nested too deeply.',
+            piece: event.delta ?? event.content_block,
+          })
+        } else message.read(read, events)
       }
-      return stream.terminated
+      return message.hasEnded
     },
     onBody(json, events) {
-      for (const event of readMessage(parseProviderObject(json))) events.push(event)
+      message.readWhole(parseProviderObject(json), events)
+    },
+  })
+}
+
+/** Returns a reader for the answer to a request that counts tokens. */
+export function createCountReader(eventBytes: number): ReplyReader {
+  const wrong = () => new ProviderError('invalid-response', 'The answer is not a count of tokens.')
+  return new ReplyReader(eventBytes, {
+    fastPaths: false,
+    onEvent() {
+      throw wrong()
+    },
+    onBody(json, events) {
+      const { input_tokens: prompt } = parseProviderObject(json)
+      if (prompt === undefined) throw wrong()
+      events.push({ type: 'usage', usage: { prompt } })
     },
   })
 }

@@ -1,5 +1,5 @@
 import { LongestBytes } from '../../../src/engine/charging/longest-bytes.js'
-import { BodySink } from '../../../src/operations/messages/reply/block-sinks.js'
+import { BodyBlocks } from '../../../src/operations/messages/reply/body-blocks.js'
 import type { JsonObject } from '../../../src/protocol/json-values.js'
 
 /** Steps that take the square of what is sent, which the measurement must find. */
@@ -10,8 +10,8 @@ export const TIME_PLANTS: Readonly<Record<string, () => void>> = {
   },
   /** Copies the citations of a block for each further one. */
   citations() {
-    const { delta } = BodySink.prototype
-    BodySink.prototype.delta = function (given) {
+    const { delta } = BodyBlocks.prototype
+    BodyBlocks.prototype.delta = function (given) {
       const blocks: readonly { readonly block: JsonObject }[] = Reflect.get(this, 'blocks')
       const block = blocks.at(-1)?.block
       if (block !== undefined && Array.isArray(block.citations)) {

@@ -87,7 +87,7 @@ describe('a reply to the Anthropic adapter', () => {
       answerJson({ type: 'message', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' }),
     )
     const { events, terminated } = await runCall(connect(), { stream: true })
-    expect(events[0]).toMatchObject({ type: 'completion' })
+    expect(events[0]).toMatchObject({ type: 'deltas' })
     expect(terminated).toBe(true)
   })
 

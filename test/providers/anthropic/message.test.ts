@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatCompletion } from '../../../src/protocol/completion.js'
-import { readMessage } from '../../../src/providers/anthropic/message.js'
+import type { ProviderEvent } from '../../../src/contracts/providers.js'
+import type { JsonObject } from '../../../src/protocol/json-values.js'
+import { MessageReader } from '../../../src/providers/anthropic/message-reader.js'
 
 const message = (content: unknown, fields: object = {}) => ({
   id: 'msg_1',
@@ -12,39 +13,56 @@ const message = (content: unknown, fields: object = {}) => ({
   ...fields,
 })
 
-const choiceOf = (body: unknown) => {
-  const [event] = readMessage(body)
-  return event?.type === 'completion' ? (event.completion as ChatCompletion).choices[0] : undefined
+function read(body: JsonObject): ProviderEvent[] {
+  const events: ProviderEvent[] = []
+  new MessageReader().readWhole(body, events)
+  return events
 }
+
+const deltasOf = (body: JsonObject) =>
+  read(body).flatMap((event) => (event.type === 'deltas' ? event.deltas : []))
 
 describe('a whole Anthropic message', () => {
   it('has its unknown counts of cached tokens reported', () => {
     const usage = { input_tokens: 3, output_tokens: 5, cache_refresh_tokens: 9, cache_read_input_tokens: 4 }
-    expect(readMessage(message([], { usage })).at(-1)).toMatchObject({
+    expect(read(message([], { usage })).at(-1)).toMatchObject({
       usage: { prompt: 7, unread: { cache_refresh_tokens: 9 } },
     })
   })
 
-  it('becomes one completion and its usage', () => {
-    expect(readMessage(message([{ type: 'text', text: 'Hello' }]))).toEqual([
+  it('becomes the deltas of one event, and its usage', () => {
+    const block = { type: 'text', text: '' }
+    expect(read(message([{ type: 'text', text: 'Hello' }]))).toEqual([
       {
-        type: 'completion',
-        completion: {
-          id: 'msg_1',
-          object: 'chat.completion',
-          choices: [
-            { index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'end_turn' },
-          ],
-        },
+        type: 'deltas',
+        deltas: [
+          {
+            type: 'start',
+            choice: 0,
+            counts: { input_tokens: 3, output_tokens: 5, cache_read_input_tokens: 4 },
+          },
+          { type: 'begin', choice: 0, kind: 'text', block },
+          {
+            type: 'text',
+            choice: 0,
+            kind: 'text',
+            text: 'Hello',
+            native: { type: 'text_delta', text: 'Hello' },
+          },
+          { type: 'done', choice: 0 },
+          { type: 'end', choice: 0, reason: 'end_turn', stopSequence: undefined },
+        ],
+        labels: { id: 'msg_1' },
       },
       {
         type: 'usage',
         usage: { prompt: 7, cached: 4, cacheWrite: undefined, completion: 5, reasoning: undefined },
+        final: true,
       },
     ])
   })
 
-  it('keeps reasoning, calls and citations, and skips the provider’s own tools', () => {
+  it('keeps reasoning, calls, citations and the provider’s own tools, in their order', () => {
     const content = [
       { type: 'thinking', thinking: 'Hm', signature: 'sig' },
       { type: 'redacted_thinking', data: 'hidden' },
@@ -54,53 +72,48 @@ describe('a whole Anthropic message', () => {
       { type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 'sky' } },
       { type: 'tool_use', id: 'toolu_2', name: 'refresh', input: {} },
     ]
-    expect(choiceOf(message(content, { stop_reason: 'tool_use' }))).toEqual({
-      index: 0,
-      finish_reason: 'tool_use',
-      message: {
-        role: 'assistant',
-        content: 'AB',
-        reasoning: 'Hm',
-        reasoning_content: 'Hm',
-        reasoning_details: [
-          { type: 'reasoning.text', text: 'Hm', signature: 'sig', format: 'anthropic-claude-v1', index: 0 },
-          { type: 'reasoning.encrypted', data: 'hidden', format: 'anthropic-claude-v1', index: 1 },
-        ],
-        tool_calls: [
-          { id: 'toolu_1', type: 'function', function: { name: 'look', arguments: '{"at":"sky"}' } },
-          { id: 'toolu_2', type: 'function', function: { name: 'refresh', arguments: '{}' } },
-        ],
-        annotations: [
-          {
-            type: 'url_citation',
-            url_citation: {
-              url: 'https://a.example',
-              title: 'https://a.example',
-              start_index: 0,
-              end_index: 0,
-            },
-          },
-        ],
+    expect(deltasOf(message(content, { stop_reason: 'tool_use' }))).toMatchObject([
+      { type: 'start' },
+      { type: 'begin', kind: 'thought', block: { type: 'thinking', thinking: '', signature: '' } },
+      { type: 'text', kind: 'thought', text: 'Hm' },
+      {
+        type: 'thoughts',
+        pieces: [{ kind: 'text', text: 'Hm', signature: 'sig', format: 'anthropic-claude-v1', index: 0 }],
+        signature: 'sig',
       },
-    })
-  })
-
-  it('has no content if it contains only calls, and empty content if it contains nothing', () => {
-    const call = { type: 'tool_use', id: 'a', name: 'f', input: {} }
-    expect(choiceOf(message([call]))).toMatchObject({ message: { content: null } })
-    expect(choiceOf(message([], { stop_reason: 'refusal' }))).toMatchObject({
-      message: { content: '' },
-      finish_reason: 'refusal',
-    })
+      { type: 'done' },
+      { type: 'begin', kind: 'thought', block: content[1] },
+      { type: 'thoughts', pieces: [{ kind: 'encrypted', data: 'hidden', index: 1 }] },
+      { type: 'done' },
+      { type: 'begin', kind: 'native', block: content[2] },
+      { type: 'done' },
+      { type: 'begin', kind: 'text', block: { type: 'text', text: '', citations: [] } },
+      {
+        type: 'annotation',
+        annotation: { type: 'url_citation', url_citation: { url: 'https://a.example' } },
+      },
+      { type: 'annotation', annotation: undefined },
+      { type: 'text', kind: 'text', text: 'A' },
+      { type: 'done' },
+      { type: 'begin', kind: 'text', block: { type: 'text', text: '', citations: null } },
+      { type: 'text', kind: 'text', text: 'B' },
+      { type: 'done' },
+      { type: 'call', call: 5, id: 'toolu_1', name: 'look' },
+      { type: 'call', call: 5, input: '{"at":"sky"}' },
+      { type: 'call', call: 5, isLast: true },
+      { type: 'call', call: 6, id: 'toolu_2', name: 'refresh' },
+      { type: 'call', call: 6, isLast: true },
+      { type: 'end', reason: 'tool_use' },
+    ])
   })
 
   it('is a failure if it reports one', () => {
-    expect(() =>
-      readMessage({ type: 'error', error: { type: 'overloaded_error', message: 'Busy' } }),
-    ).toThrow(expect.objectContaining({ reason: 'error-frame', status: 529, providerMessage: 'Busy' }))
+    expect(() => read({ type: 'error', error: { type: 'overloaded_error', message: 'Busy' } })).toThrow(
+      expect.objectContaining({ reason: 'error-frame', status: 529, providerMessage: 'Busy' }),
+    )
   })
 
   it.each([[{}], [{ content: 'text' }]])('is an invalid response if it is %j', (body) => {
-    expect(() => readMessage(body)).toThrow(expect.objectContaining({ reason: 'invalid-response' }))
+    expect(() => read(body)).toThrow(expect.objectContaining({ reason: 'invalid-response' }))
   })
 })

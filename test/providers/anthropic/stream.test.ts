@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../../src/contracts/index.js'
-import { readMessage } from '../../../src/providers/anthropic/message.js'
+import type { ProviderDelta } from '../../../src/conversation/delta.js'
+import type { JsonObject } from '../../../src/protocol/json-values.js'
+import { MessageReader } from '../../../src/providers/anthropic/message-reader.js'
 import { createReader } from '../../../src/providers/anthropic/reader.js'
-import { createStreamReader } from '../../../src/providers/anthropic/stream.js'
 import { claudeRich } from '../../recordings/messages.js'
 import { bytesOf } from '../../recordings/recording.js'
 import {
@@ -18,23 +19,29 @@ import {
 
 const EVENT_BYTES = 65_536
 
-function readAll(events: readonly unknown[]): ProviderEvent[] {
-  const reader = createStreamReader()
-  return events.flatMap((event) => reader.read(event))
+function readAll(events: readonly JsonObject[]): ProviderEvent[] {
+  const reader = new MessageReader()
+  const read: ProviderEvent[] = []
+  for (const event of events) reader.read(event, read)
+  return read
 }
 
-function choicesOf(events: readonly ProviderEvent[]): unknown[] {
-  return events.flatMap((event) => (event.type === 'chunk' ? (event.chunk.choices ?? []) : []))
+function readFrames(events: Parameters<typeof frames>[0]): ProviderEvent[] {
+  const read: ProviderEvent[] = []
+  createReader(EVENT_BYTES).read(Buffer.from(frames(events)), read)
+  return read
 }
 
-const deltasOf = (events: readonly ProviderEvent[]) =>
-  choicesOf(events).map((choice) => (choice as { delta: Record<string, unknown> }).delta)
+const deltasOf = (events: readonly ProviderEvent[]): ProviderDelta[] =>
+  events.flatMap((event) => (event.type === 'deltas' ? event.deltas : []))
 
-const joined = (events: readonly ProviderEvent[], field: string) =>
+const textOf = (events: readonly ProviderEvent[], kind: string) =>
   deltasOf(events)
-    .map((delta) => delta[field])
-    .filter((text) => typeof text === 'string')
+    .map((delta) => (delta.type === 'text' && delta.kind === kind ? delta.text : ''))
     .join('')
+
+const callsOf = (events: readonly ProviderEvent[]) =>
+  deltasOf(events).flatMap((delta) => (delta.type === 'call' ? [delta] : []))
 
 const usageOf = (events: readonly ProviderEvent[]) =>
   events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))
@@ -42,37 +49,58 @@ const usageOf = (events: readonly ProviderEvent[]) =>
 describe('a streamed Anthropic message', () => {
   const events = readAll(claudeRich.events)
 
-  it('starts with the role and reports text and reasoning piece by piece', () => {
-    expect(choicesOf(events)[0]).toEqual({
-      index: 0,
-      delta: { role: 'assistant', content: '' },
-      finish_reason: null,
+  it('starts with the counts, and reports text and reasoning piece by piece', () => {
+    expect(events[0]).toEqual({
+      type: 'deltas',
+      deltas: [
+        {
+          type: 'start',
+          choice: 0,
+          counts: {
+            input_tokens: 10,
+            output_tokens: 1,
+            cache_creation_input_tokens: 2,
+            cache_read_input_tokens: 5,
+          },
+        },
+      ],
+      labels: { id: 'msg_1' },
     })
-    expect(joined(events, 'content')).toBe('Grüße 👋')
-    expect(joined(events, 'reasoning')).toBe('Let me see…')
-    expect(joined(events, 'reasoning_content')).toBe('Let me see…')
+    expect(textOf(events, 'text')).toBe('Grüße 👋')
+    expect(textOf(events, 'thought')).toBe('Let me see…')
   })
 
   it('reports the details that a client must send back with its reasoning', () => {
-    const details = deltasOf(events).flatMap(
-      (delta) => (delta.reasoning_details as unknown[] | undefined) ?? [],
-    )
-    expect(details).toMatchObject([
-      { type: 'reasoning.text', text: 'Let me ', index: 0 },
-      { type: 'reasoning.text', text: 'see…', index: 0 },
-      { type: 'reasoning.text', text: '', signature: 'sig', index: 0 },
-      { type: 'reasoning.encrypted', data: 'hidden', index: 1 },
+    const deltas = deltasOf(events)
+    const of = { format: 'anthropic-claude-v1', index: 0 }
+    expect(
+      deltas.flatMap((delta) => (delta.type === 'text' && delta.kind === 'thought' ? [delta.of] : [])),
+    ).toEqual([of, of])
+    expect(deltas.flatMap((delta) => (delta.type === 'thoughts' ? delta.pieces : []))).toEqual([
+      { kind: 'text', text: '', signature: 'sig', ...of },
+      { kind: 'encrypted', data: 'hidden', ...of, index: 1 },
     ])
   })
 
-  it('counts only the client’s own calls, and gives a call without arguments an empty object', () => {
-    const calls = deltasOf(events).flatMap((delta) => (delta.tool_calls as unknown[] | undefined) ?? [])
-    expect(calls).toEqual([
-      { index: 0, id: 'toolu_1', type: 'function', function: { name: 'look', arguments: '' } },
-      { index: 0, function: { arguments: '{"at":' } },
-      { index: 0, function: { arguments: '"sky"}' } },
-      { index: 1, id: 'toolu_2', type: 'function', function: { name: 'refresh', arguments: '' } },
-      { index: 1, function: { arguments: '{}' } },
+  it('has only the client’s own calls as calls', () => {
+    expect(callsOf(events)).toMatchObject([
+      { call: 5, id: 'toolu_1', name: 'look', input: '', block: { type: 'tool_use', id: 'toolu_1' } },
+      { call: 5, input: '{"at":' },
+      { call: 5, input: '"sky"}' },
+      { call: 5, input: '', isLast: true },
+      { call: 6, id: 'toolu_2', name: 'refresh', input: '' },
+      { call: 6, input: '', isLast: true },
+    ])
+  })
+
+  it('hands on other blocks and members as they are', () => {
+    const deltas = deltasOf(events)
+    const begun = deltas.flatMap((delta) =>
+      delta.type === 'begin' && delta.kind === 'native' ? [delta] : [],
+    )
+    expect(begun.map(({ block }) => block.type)).toEqual(['server_tool_use', 'web_search_tool_result'])
+    expect(deltas.flatMap((delta) => (delta.type === 'native' ? [delta.native] : []))).toEqual([
+      { type: 'input_json_delta', partial_json: '{"query":"x"}' },
     ])
   })
 
@@ -86,22 +114,32 @@ describe('a streamed Anthropic message', () => {
       blockStart(0, { type: 'tool_use', id: 't', name: 'look', input }),
       ...end,
     ])
-    const calls = deltasOf(read).flatMap((delta) => (delta.tool_calls as unknown[] | undefined) ?? [])
-    expect(calls).toMatchObject([{ id: 't' }, { index: 0, function: { arguments: JSON.stringify(input) } }])
+    expect(callsOf(read)).toMatchObject([
+      { id: 't' },
+      { input: JSON.stringify(input) },
+      { input: '', isLast: true },
+    ])
   })
 
   it('reports citations with a URL as annotations', () => {
-    expect(deltasOf(events).flatMap((delta) => delta.annotations ?? [])).toEqual([
+    const annotations = deltasOf(events).flatMap((delta) => (delta.type === 'annotation' ? [delta] : []))
+    expect(annotations.map(({ annotation }) => annotation)).toEqual([
       {
         type: 'url_citation',
         url_citation: { url: 'https://a.example', title: 'A', start_index: 0, end_index: 0, content: 'said' },
       },
+      undefined,
     ])
+    expect(annotations[1]!.native).toEqual({
+      type: 'citations_delta',
+      citation: { type: 'char_location', document_index: 0 },
+    })
   })
 
   it("finishes with the provider's own reason, once", () => {
-    const reasons = choicesOf(events).map((choice) => (choice as { finish_reason: unknown }).finish_reason)
-    expect(reasons.filter((reason) => reason !== null)).toEqual(['tool_use'])
+    expect(deltasOf(events).filter(({ type }) => type === 'end')).toEqual([
+      { type: 'end', choice: 0, reason: 'tool_use', stopSequence: undefined },
+    ])
   })
 
   it('includes cached input, early and, with the counts of the start, after the finish', () => {
@@ -110,7 +148,6 @@ describe('a streamed Anthropic message', () => {
       { ...input, completion: 1, reasoning: undefined },
       { ...input, completion: 40, reasoning: 12 },
     ])
-    expect(events.at(-1)?.type).toBe('usage')
     expect(events.findIndex((event) => event.type === 'usage')).toBe(1)
   })
 
@@ -169,9 +206,7 @@ describe('the end of an Anthropic stream', () => {
     'pause_turn',
     'model_context_window_exceeded',
   ])('passes on %s unchanged', (reason) => {
-    expect(choicesOf(readAll([messageDelta(reason)]))).toEqual([
-      { index: 0, delta: {}, finish_reason: reason },
-    ])
+    expect(deltasOf(readAll([messageDelta(reason)]))).toMatchObject([{ type: 'end', reason }])
   })
 
   it('takes the larger input if the last event has one', () => {
@@ -233,7 +268,6 @@ describe('a failure inside an Anthropic stream', () => {
   })
 
   it.each([
-    ['not an object', 5],
     ['a start without a message', { type: 'message_start' }],
     ['a finish without a delta', { type: 'message_delta' }],
   ])('is an invalid response: %s', (_name, event) => {
@@ -248,28 +282,26 @@ describe('a failure inside an Anthropic stream', () => {
       blockStop(9),
       messageDelta(null),
     ]
-    expect(readAll(harmless)).toEqual([])
+    expect(readAll(harmless)).toEqual([{ type: 'mended', kind: 'member-dropped', dropped: 'content.delta' }])
   })
 })
 
 describe('unreadable content of an Anthropic stream', () => {
-  const read = (events: Parameters<typeof frames>[0]) => {
-    const found: ProviderEvent[] = []
-    createReader(EVENT_BYTES).read(Buffer.from(frames(events)), found)
-    return found
-  }
-
   it.each([
     ['a block without content', { type: 'content_block_start', index: 0 }],
     ['text that is an object', blockDelta(0, { type: 'text_delta', text: { of: 'text' } })],
-    ['a call without a name', blockStart(0, { type: 'tool_use', id: 'a' })],
     ['arguments without a call', blockDelta(0, { type: 'input_json_delta', partial_json: '{"x":1}' })],
     [
       'arguments nested too deeply',
       blockStart(0, { type: 'tool_use', id: 'a', name: 'f', input: deep(200) }),
     ],
   ])('is reported, and the rest is read: %s', (_name, event) => {
-    const found = read([messageStart(), event, messageDelta('end_turn', { output_tokens: 4 }), messageStop])
+    const found = readFrames([
+      messageStart(),
+      event,
+      messageDelta('end_turn', { output_tokens: 4 }),
+      messageStop,
+    ])
     expect(found.filter(({ type }) => type === 'unreadable')).toHaveLength(1)
     expect(found.at(-1)).toMatchObject({ type: 'usage', usage: { completion: 4 } })
   })
@@ -279,7 +311,7 @@ describe('unreadable content of an Anthropic stream', () => {
     ['of no block', 7],
     ['missing', undefined],
   ])('does not lose the arguments of the open block if its index is %s', (_name, index) => {
-    const found = read([
+    const found = readFrames([
       messageStart(),
       blockStart(index as number, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
       blockDelta(0, { type: 'input_json_delta', partial_json: '{"x":' }),
@@ -288,19 +320,16 @@ describe('unreadable content of an Anthropic stream', () => {
       messageDelta('tool_use', { output_tokens: 4 }),
       messageStop,
     ])
-    const args = found.flatMap((event) => {
-      if (event.type !== 'chunk') return []
-      const [choice] = event.chunk.choices as { delta: { tool_calls?: { function: object }[] } }[]
-      return choice?.delta.tool_calls ?? []
-    })
     expect(
-      args.map(({ function: { arguments: piece } }: { function: { arguments?: string } }) => piece).join(''),
+      callsOf(found)
+        .map(({ input }) => input)
+        .join(''),
     ).toBe('{"x":1}')
     expect(found.filter(({ type }) => type === 'unreadable')).toEqual([])
   })
 
   it('does not add the arguments of a call without a name to another call', () => {
-    const found = read([
+    const found = readFrames([
       messageStart(),
       blockStart(0, { type: 'tool_use', id: 'a' }),
       blockDelta(0, { type: 'input_json_delta', partial_json: '{"x":"of a"}' }),
@@ -309,24 +338,33 @@ describe('unreadable content of an Anthropic stream', () => {
       blockDelta(1, { type: 'input_json_delta', partial_json: '{}' }),
       blockStop(1),
     ])
-    expect(JSON.stringify(found)).not.toContain('of a')
+    expect(callsOf(found).map(({ call, input, name }) => ({ call, input, name }))).toEqual([
+      { call: 0, input: '', name: undefined },
+      { call: 0, input: '{"x":"of a"}', name: undefined },
+      { call: 0, input: '', name: undefined },
+      { call: 1, input: '', name: 'g' },
+      { call: 1, input: '{}', name: undefined },
+      { call: 1, input: '', name: undefined },
+    ])
   })
 
   it('may be a block of a whole message, which is omitted', () => {
-    const found = readMessage({
-      type: 'message',
-      content: [
-        { type: 'text', text: 'Hi' },
-        { type: 'tool_use', id: 'a' },
-        { type: 'tool_use', id: 'b', name: 'f', input: deep(200) },
-        { type: 'tool_use', id: 'c', name: 'g', input: {} },
-      ],
-      stop_reason: 'tool_use',
-      usage: { input_tokens: 3, output_tokens: 4 },
-    })
-    expect(found.map(({ type }) => type)).toEqual(['completion', 'unreadable', 'usage'])
-    expect(JSON.stringify(found[0])).toContain('"id":"c"')
-    expect(JSON.stringify(found[0])).not.toContain('"id":"b"')
+    const found: ProviderEvent[] = []
+    new MessageReader().readWhole(
+      {
+        type: 'message',
+        content: [
+          { type: 'text', text: 'Hi' },
+          { type: 'tool_use', id: 'b', name: 'f', input: deep(200) },
+          { type: 'tool_use', id: 'c', name: 'g', input: {} },
+        ],
+        stop_reason: 'tool_use',
+        usage: { input_tokens: 3, output_tokens: 4 },
+      },
+      found,
+    )
+    expect(found.map(({ type }) => type)).toEqual(['deltas', 'unreadable', 'usage'])
+    expect(callsOf(found)).toMatchObject([{ id: 'c' }, { isLast: true }])
   })
 })
 

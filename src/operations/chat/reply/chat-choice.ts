@@ -7,8 +7,28 @@ import type {
   Members,
   TextPiece,
 } from '../../../conversation/delta.js'
+import { writeDetail } from '../../../conversation/thoughts.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
-import { completeDetails } from './complete-details.js'
+import { BETWEEN_THOUGHTS, completeDetails } from './complete-details.js'
+
+/** Parts the thoughts of each choice by a blank line, since chats have one text for all of them. */
+export class Thoughts {
+  /** Whether the provider shows where thoughts start. */
+  areParted = false
+  private readonly said = new Set<number>()
+  private readonly apart = new Set<number>()
+
+  begin(choice: number): void {
+    this.areParted = true
+    if (this.said.has(choice)) this.apart.add(choice)
+  }
+
+  /** Returns text of a thought, after a blank line if it is the first one of a further thought. */
+  parted(choice: number, text: string): string {
+    this.said.add(choice)
+    return this.apart.delete(choice) ? `${BETWEEN_THOUGHTS}${text}` : text
+  }
+}
 
 /** Puts deltas of one choice together: those of one event for a chunk, or all of them for a JSON body. */
 export class ChatChoice {
@@ -25,6 +45,7 @@ export class ChatChoice {
   constructor(
     private readonly reasoningName: ReasoningName,
     private readonly isChunk: boolean,
+    private readonly thoughts: Thoughts,
   ) {
     this.said = isChunk ? {} : { role: 'assistant', content: null }
   }
@@ -44,6 +65,7 @@ export class ChatChoice {
         return
       case 'begin':
         if (delta.kind === 'call') this.addCall(delta)
+        else if (delta.kind === 'thought') this.thoughts.begin(delta.choice)
         return
       case 'input':
         this.addInput(delta)
@@ -52,7 +74,7 @@ export class ChatChoice {
         for (const detail of delta.details) addItem(said, 'reasoning_details', detail)
         return
       case 'annotation':
-        addItem(said, 'annotations', delta.annotation)
+        if (delta.annotation !== undefined) addItem(said, 'annotations', delta.annotation)
         return
       case 'image':
         addItem(said, 'images', delta.image)
@@ -103,13 +125,16 @@ export class ChatChoice {
     return choice
   }
 
-  private addText({ kind, text }: TextPiece): void {
+  private addText({ choice, kind, of, text: given }: TextPiece): void {
     const { reasoningName, said } = this
+    const text = kind === 'thought' && this.thoughts.areParted ? this.thoughts.parted(choice, given) : given
     if (kind === 'text') said.content = joinText(said.content, text)
     else if (kind === 'refusal') said.refusal = joinText(said.refusal, text)
     else {
       if (reasoningName !== 'reasoning_content') said.reasoning = joinText(said.reasoning, text)
       if (reasoningName !== 'reasoning') said.reasoning_content = joinText(said.reasoning_content, text)
+      if (of !== undefined)
+        addItem(said, 'reasoning_details', writeDetail({ kind: 'text', text: given, ...of }))
     }
   }
 

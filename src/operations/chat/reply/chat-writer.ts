@@ -6,7 +6,7 @@ import { toLatin1 } from '../../../protocol/latin1.js'
 import { memorySize } from '../../../protocol/memory-size.js'
 import { type WireCharge, wireUsage, writeUsage } from '../../../protocol/wire-usage.js'
 import { type DeltaWriter, writeSafely } from '../../../replies/delta-writer.js'
-import { ChatChoice } from './chat-choice.js'
+import { ChatChoice, Thoughts } from './chat-choice.js'
 
 /** The top-level fields of every reply. */
 export interface ReplyTop {
@@ -27,6 +27,7 @@ export class ChatWriter implements DeltaWriter {
   /** The choices of a body, written before anything was charged for them. */
   private written = ''
   private gatheredBytes = 0
+  private readonly thoughts = new Thoughts()
 
   constructor(
     private readonly top: ReplyTop,
@@ -89,7 +90,7 @@ export class ChatWriter implements DeltaWriter {
     this.gatheredBytes += delta.type === 'text' ? DELTA_BYTES + delta.text.length : memorySize(delta)
     let choice = gathered.get(delta.choice)
     if (choice === undefined) {
-      choice = new ChatChoice(this.reasoningName, false)
+      choice = new ChatChoice(this.reasoningName, false, this.thoughts)
       gathered.set(delta.choice, choice)
     }
     choice.add(delta)
@@ -100,11 +101,11 @@ export class ChatWriter implements DeltaWriter {
     const [first] = deltas
     if (first === undefined) return ''
     let chunks = ''
-    let choice = new ChatChoice(this.reasoningName, true)
+    let choice = new ChatChoice(this.reasoningName, true, this.thoughts)
     for (const delta of deltas) {
       if (delta.type === 'end' && choice.hasCalls) {
         chunks += head + toLatin1(JSON.stringify(choice.written(first.choice))) + labels
-        choice = new ChatChoice(this.reasoningName, true)
+        choice = new ChatChoice(this.reasoningName, true, this.thoughts)
       }
       choice.add(delta)
     }

@@ -12,7 +12,7 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   'google-gemini-v1',
 ])
 /** Joins the thoughts of one message, so it belongs to none of them. */
-const BETWEEN_THOUGHTS = '\n\n'
+export const BETWEEN_THOUGHTS = '\n\n'
 
 /**
  * Completes the `reasoning_details` of a delta or message for clients that read `reasoning`. OpenRouter's clients

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
+import type { BlockSink } from './body-blocks.js'
 import type { Stop } from './stop.js'
 import { wireUsage } from './usage.js'
 
@@ -23,9 +24,9 @@ const NO_TOKENS: FirstUsage = Object.freeze({ input_tokens: 0, output_tokens: 0 
  * Writes the events of a stream in order, as latin1: the start of the message, each block with its start, deltas and
  * stop, and the end of the message with the charge.
  */
-export class EventWriter {
+export class EventWriter implements BlockSink {
   /** The index of the block that started last. */
-  index = -1
+  private index = -1
   private isOpen = false
   private hasStarted = false
 
@@ -68,21 +69,26 @@ export class EventWriter {
     return event('content_block_delta', { type: 'content_block_delta', index: this.index, delta })
   }
 
-  /** Ends the open block, if there is one. */
+  relay(index: number, text: string, bytes: string): string {
+    // A block that could not be read changes the indexes.
+    if (index !== this.index) return this.delta({ type: 'text_delta', text })
+    return `event: content_block_delta\ndata: ${bytes}\n\n`
+  }
+
   close(): string {
     if (!this.isOpen) return ''
     this.isOpen = false
     return event('content_block_stop', { type: 'content_block_stop', index: this.index })
   }
 
-  /** Ends the message. `more` are additional members of the event. */
-  end({ details, reason, sequence }: Stop, charge: WireCharge, more: JsonObject = {}): string {
+  end({ details, edits, reason, sequence }: Stop, charge: WireCharge): string {
     const delta = {
       stop_reason: reason,
       stop_sequence: sequence,
       ...(details !== undefined && { stop_details: details }),
     }
-    const end = { type: 'message_delta', delta, usage: wireUsage(charge), ...more }
+    const usage = wireUsage(charge)
+    const end = { type: 'message_delta', delta, usage, ...(edits && { context_management: edits }) }
     return `${this.start()}${this.close()}${event('message_delta', end)}${event('message_stop', { type: 'message_stop' })}`
   }
 }
@@ -95,9 +101,8 @@ function event(name: string, data: JsonObject): string {
 export function writeMessage(
   { id, model }: MessageTop,
   content: string,
-  { details, reason, sequence }: Stop,
+  { details, edits, reason, sequence }: Stop,
   charge: WireCharge,
-  more: JsonObject = {},
 ): string {
   const start = JSON.stringify({ id, type: 'message', role: 'assistant', model })
   const end = JSON.stringify({
@@ -105,12 +110,7 @@ export function writeMessage(
     stop_sequence: sequence,
     ...(details !== undefined && { stop_details: details }),
     usage: wireUsage(charge),
-    ...more,
+    ...(edits && { context_management: edits }),
   })
   return `${toLatin1(start.slice(0, -1))},"content":${content},${toLatin1(end.slice(1))}`
-}
-
-/** Returns the JSON of a tool call with its arguments as JSON text, digit for digit. */
-export function writeToolUse(block: JsonObject, input: string): string {
-  return `${JSON.stringify(block).slice(0, -1)},"input":${input}}`
 }

@@ -1,20 +1,29 @@
 import type { CompatError } from '../../../base/errors.js'
 import { idForClaude } from '../../../conversation/call-ids.js'
-import type { CallBegin, CallInput, Delta, Labels, Members, TextPiece } from '../../../conversation/delta.js'
+import type {
+  BlockBegin,
+  CallBegin,
+  CallInput,
+  Delta,
+  Labels,
+  Members,
+  TextPiece,
+  ThoughtDetails,
+} from '../../../conversation/delta.js'
+import { writeDetail } from '../../../conversation/thoughts.js'
 import { JsonBrackets } from '../../../protocol/json-brackets.js'
-import type { JsonObject } from '../../../protocol/json-values.js'
+import { isText, type JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { type DeltaWriter, writeSafely } from '../../../replies/delta-writer.js'
 import { imageText } from '../../../replies/image-text.js'
 import { invalidReply } from '../../../replies/invalid-reply.js'
-import { markDetails } from '../reasoning/thoughts.js'
-import { BodySink, StreamSink } from './block-sinks.js'
+import { markDetails, markSignature, type Thinker } from '../reasoning/thoughts.js'
+import { type BlockSink, BodyBlocks } from './body-blocks.js'
 import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
 import { errorEvent } from './errors.js'
 import { EventWriter, type MessageTop, writeMessage } from './event-writer.js'
-import type { BlockSink } from './native-blocks.js'
 import { type Stop, stopOf } from './stop.js'
 
 const ENDED: Stop = { reason: 'end_turn', sequence: null }
@@ -23,6 +32,8 @@ const ENDED: Stop = { reason: 'end_turn', sequence: null }
 interface WrittenCall {
   readonly id: string
   readonly brackets: JsonBrackets
+  /** Whether it came as a block of this API. */
+  readonly isNative: boolean
   /** The position of its block in a body. */
   readonly block: number
   hasArguments: boolean
@@ -32,17 +43,23 @@ interface WrittenCall {
 interface WaitingCall {
   readonly begun: CallBegin
   readonly inputs: CallInput[]
+  hasEnded: boolean
 }
 
-/** Writes a message from the deltas of any provider, as events or as one JSON body. */
+/**
+ * Writes a message from the deltas of any provider, as events or as one JSON body. Blocks and members that came from a
+ * provider of this API are unchanged, except that thinking of models other than Claude is marked.
+ */
 export class MessageWriter implements DeltaWriter {
   private readonly events: EventWriter
   /** The blocks of a body. Undefined for a stream. */
-  private readonly gathered: BodySink | undefined
+  private readonly gathered: BodyBlocks | undefined
   private readonly sink: BlockSink
   /** The blocks of a body as JSON, written before anything was charged for them. */
   private content = '[]'
-  private current: 'text' | 'thinking' | 'tool_use' | undefined
+  private current: 'text' | 'thinking' | 'tool_use' | 'native' | undefined
+  /** Whether the open block came as a block of this API. */
+  private isNative = false
   /** The reasoning details of the open thinking block. */
   private details: Members[] = []
   /** The open tool call. */
@@ -56,16 +73,17 @@ export class MessageWriter implements DeltaWriter {
   private late: Members[] = []
   /** The ids in details that were already sent. */
   private readonly signed = new Set<unknown>()
+  private hasRefused = false
   private stop = ENDED
 
   constructor(
     private readonly top: MessageTop,
-    private readonly provider: string,
+    private readonly thinker: Thinker,
     isStream: boolean,
   ) {
     this.events = new EventWriter(top)
-    this.gathered = isStream ? undefined : new BodySink()
-    this.sink = this.gathered ?? new StreamSink(this.events)
+    this.gathered = isStream ? undefined : new BodyBlocks()
+    this.sink = this.gathered ?? this.events
   }
 
   get keptBytes(): number {
@@ -106,26 +124,34 @@ export class MessageWriter implements DeltaWriter {
 
   private take(delta: Delta): string {
     switch (delta.type) {
-      case 'text':
-      case 'details':
-      case 'image':
-        if (!this.hasUnfinishedCall) return this.writeSpoken(delta)
-        this.deferred.push(delta)
-        return ''
+      case 'start':
+        return delta.counts === undefined || this.gathered !== undefined
+          ? ''
+          : this.events.start(delta.counts)
       case 'begin':
-        if (delta.kind !== 'call') return ''
-        this.waiting.set(delta.call, { begun: delta, inputs: [] })
+        if (delta.kind === 'message') return ''
+        if (delta.kind !== 'call') return this.writeInTurn(delta)
+        this.waiting.set(delta.call, { begun: delta, inputs: [], hasEnded: false })
         return this.writeWaiting(false)
       case 'input':
         return this.takeInput(delta)
+      case 'done':
+        return delta.call === undefined ? this.writeInTurn(delta) : this.endCall(delta.call)
       case 'end': {
         const rest = this.writeWaiting(true) + this.writeDeferred() + this.writeLate() + this.close()
-        this.stop = stopOf(delta)
+        this.stop = stopOf(delta, this.hasRefused)
         return rest
       }
       default:
-        return ''
+        return this.writeInTurn(delta)
     }
+  }
+
+  /** Writes a delta that belongs to no call, or keeps it until the open call has ended. */
+  private writeInTurn(delta: Delta): string {
+    if (!this.hasUnfinishedCall) return this.writeSpoken(delta)
+    this.deferred.push(delta)
+    return ''
   }
 
   private get hasUnfinishedCall(): boolean {
@@ -141,33 +167,58 @@ export class MessageWriter implements DeltaWriter {
   private writeSpoken(delta: Delta): string {
     switch (delta.type) {
       case 'text':
-        return this.writeText(delta)
+        if (delta.kind === 'thought') return this.think(delta)
+        if (delta.kind === 'refusal') this.hasRefused = true
+        return this.say(delta)
       case 'details':
-        return this.takeDetails(delta.details)
+        return this.takeDetails(delta)
       case 'image':
         // A block of a reply has no images.
-        return delta.address === undefined ? '' : this.say(imageText(delta.address))
+        return delta.address === undefined ? '' : this.say({ text: imageText(delta.address) })
+      case 'annotation':
+        return delta.native === undefined ? '' : this.within('text', TEXT) + this.sink.delta(delta.native)
+      case 'begin':
+        return delta.kind === 'call' || delta.kind === 'message' ? '' : this.beginBlock(delta)
+      case 'native':
+        return this.current === undefined ? '' : this.sink.delta(delta.native)
+      case 'done':
+        return this.close()
       default:
         return ''
     }
   }
 
-  private writeText({ kind, text }: TextPiece): string {
-    return kind === 'thought' ? this.think(text) : this.say(text)
+  private beginBlock({ block, kind }: BlockBegin): string {
+    const { data, type } = block
+    if (kind === 'text') return this.begin('text', block, true)
+    if (type === 'thinking') return this.begin('thinking', block, true)
+    if (type !== 'redacted_thinking' || !isText(data)) return this.begin('native', block, true)
+    return this.begin('native', { ...block, data: markSignature(data, this.thinker) }, true)
   }
 
-  private think(text: string): string {
-    const begun = this.current === 'thinking' ? '' : this.begin('thinking', THINKING)
-    return begun + this.sink.delta({ type: 'thinking_delta', thinking: text })
+  private think({ native, of, text }: TextPiece): string {
+    const begun = this.within('thinking', THINKING)
+    if (of !== undefined && !this.isNative) this.details.push(writeDetail({ kind: 'text', text, ...of }))
+    return begun + this.sink.delta(native ?? { type: 'thinking_delta', thinking: text })
   }
 
-  private say(text: string): string {
-    const begun = this.current === 'text' ? '' : this.begin('text', TEXT)
-    return begun + this.sink.delta({ type: 'text_delta', text })
+  private say({ event, native, text }: Pick<TextPiece, 'event' | 'native' | 'text'>): string {
+    const begun = this.within('text', TEXT)
+    if (event !== undefined) return begun + this.sink.relay(event.index, text, event.bytes)
+    return begun + this.sink.delta(native ?? { type: 'text_delta', text })
+  }
+
+  /** Starts a block of a type, unless one is open. */
+  private within(type: 'text' | 'thinking', block: JsonObject): string {
+    return this.current === type ? '' : this.begin(type, block)
   }
 
   /** Attaches details to the open thinking block. Without one, they become hidden thinking. */
-  private takeDetails(details: readonly Members[]): string {
+  private takeDetails({ details, signature }: ThoughtDetails): string {
+    if (this.isNative && (this.current === 'thinking' || this.current === 'native')) {
+      if (signature === undefined) return ''
+      return this.sink.delta({ type: 'signature_delta', signature: markSignature(signature, this.thinker) })
+    }
     if (this.current !== 'thinking') return this.hide(details)
     this.details.push(...details)
     return ''
@@ -175,7 +226,7 @@ export class MessageWriter implements DeltaWriter {
 
   private hide(details: readonly Members[]): string {
     for (const { id } of details) this.signed.add(id)
-    const data = markDetails(hiddenDetails(details), this.provider)
+    const data = markDetails(hiddenDetails(details), this.thinker.provider)
     return this.close() + this.sink.open({ type: 'redacted_thinking', data }) + this.sink.close()
   }
 
@@ -194,36 +245,50 @@ export class MessageWriter implements DeltaWriter {
    */
   private writeWaiting(isLast: boolean): string {
     let sent = ''
-    for (const [call, { begun, inputs }] of this.waiting) {
+    for (const [call, { begun, hasEnded, inputs }] of this.waiting) {
       if (this.call !== undefined && !isLast && !this.call.brackets.closed) break
       this.waiting.delete(call)
       const { written, sent: start } = this.beginCall(begun)
       sent += start
       for (const input of inputs) sent += this.writeInput(written, input)
+      if (hasEnded) sent += this.close()
     }
     return sent
   }
 
-  private beginCall({ call, id: given, name, signature }: CallBegin): { written: WrittenCall; sent: string } {
-    const id = idForClaude(given)
-    const isHidden = signature === undefined || this.signed.has(given)
+  private endCall(call: number): string {
+    const waiting = this.waiting.get(call)
+    if (waiting !== undefined) waiting.hasEnded = true
+    const written = this.begun.get(call)
+    return written === undefined || written !== this.call ? '' : this.close() + this.writeWaiting(false)
+  }
+
+  private beginCall({ block: given, call, id: givenId, name, signature }: CallBegin): {
+    written: WrittenCall
+    sent: string
+  } {
+    const id = idForClaude(givenId)
+    const isHidden = signature === undefined || this.signed.has(givenId)
     const hidden = isHidden ? '' : this.hide([signedCallDetail(id, signature)])
-    const begun = this.begin('tool_use', { type: 'tool_use', id, name, input: {} })
+    const isNative = given !== undefined
+    const begun = this.begin('tool_use', { type: 'tool_use', ...given, id, name, input: {} }, isNative)
     const block = (this.gathered?.count ?? 0) - 1
-    const written: WrittenCall = { id, brackets: new JsonBrackets(), block, hasArguments: false }
+    const written = { id, brackets: new JsonBrackets(), isNative, block, hasArguments: false }
     this.call = written
     this.begun.set(call, written)
     return { written, sent: hidden + begun }
   }
 
   /** Writes more of the arguments of a started call. */
-  private writeInput(call: WrittenCall, { form, signature, text }: CallInput): string {
+  private writeInput(call: WrittenCall, { form, isAssumed, signature, text }: CallInput): string {
     if (signature !== undefined && !this.signed.has(call.id)) {
       this.signed.add(call.id)
       this.late.push(signedCallDetail(call.id, signature))
     }
     // This API has no custom tools.
     if (text === '' || form === 'custom') return ''
+    // A block of this API starts with it.
+    if (call.isNative && isAssumed === true) return ''
     if (call !== this.call) {
       // Its block has already ended, as that of a call without arguments.
       if (text === NO_ARGUMENTS && !call.hasArguments) return ''
@@ -241,25 +306,27 @@ export class MessageWriter implements DeltaWriter {
     return late.length === 0 ? '' : this.hide(late)
   }
 
-  private begin(type: NonNullable<MessageWriter['current']>, block: JsonObject): string {
+  private begin(type: NonNullable<MessageWriter['current']>, block: JsonObject, isNative = false): string {
     const closed = this.close()
     this.current = type
+    this.isNative = isNative
     return closed + this.sink.open(block)
   }
 
-  /** Ends the open block. A thinking block gets the signature with which its provider accepts it back. */
+  /** Ends the open block. Thinking from another API gets the signature with which its provider accepts it back. */
   private close(): string {
     let sent = ''
-    if (this.current === 'thinking') {
-      const signature = markDetails(detailsOfThinking(this.details), this.provider)
+    if (this.current === 'thinking' && !this.isNative) {
+      const signature = markDetails(detailsOfThinking(this.details), this.thinker.provider)
       sent = this.sink.delta({ type: 'signature_delta', signature })
       this.details = []
     }
-    if (this.call?.hasArguments === false) {
+    if (this.call?.hasArguments === false && !this.isNative) {
       sent = this.sink.delta({ type: 'input_json_delta', partial_json: NO_ARGUMENTS })
     }
     this.call = undefined
     this.current = undefined
+    this.isNative = false
     return sent + this.sink.close()
   }
 }

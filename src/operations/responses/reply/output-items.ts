@@ -1,5 +1,6 @@
 import { toCustomInput } from '../../../conversation/custom-tools.js'
 import type { CallBegin, CallInput, Delta, Members, Phase, TextPiece } from '../../../conversation/delta.js'
+import { writeDetail } from '../../../conversation/thoughts.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { parseInner } from '../../../protocol/inner-json.js'
 import { JsonBrackets } from '../../../protocol/json-brackets.js'
@@ -90,7 +91,7 @@ export class OutputItems {
     switch (delta.type) {
       case 'begin':
         if (delta.kind === 'call') this.addCall(delta)
-        else this.beginMessage(delta.phase)
+        else if (delta.kind === 'message') this.beginMessage(delta.phase)
         return
       case 'text':
         this.addSpoken(delta)
@@ -105,7 +106,7 @@ export class OutputItems {
         if (Array.isArray(delta.logprobs.content)) this.probabilities = delta.logprobs.content
         return
       case 'annotation':
-        this.addAnnotation(delta.annotation)
+        if (delta.annotation !== undefined) this.addAnnotation(delta.annotation)
         return
       case 'image':
         if (delta.address !== undefined) this.addImage(delta.address)
@@ -167,9 +168,11 @@ export class OutputItems {
     }
   }
 
-  private addSpoken({ kind, text }: TextPiece): void {
-    if (kind === 'thought') this.addReasoning(text)
-    else if (kind === 'text') this.addText(text, this.takeProbabilities())
+  private addSpoken({ kind, of, text }: TextPiece): void {
+    if (kind === 'thought') {
+      this.addReasoning(text)
+      if (of !== undefined) this.addDetails([writeDetail({ kind: 'text', text, ...of })])
+    } else if (kind === 'text') this.addText(text, this.takeProbabilities())
     else this.addRefusal(text)
   }
 

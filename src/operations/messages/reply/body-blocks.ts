@@ -1,30 +1,15 @@
 import { mendArguments } from '../../../protocol/call-arguments.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { memorySize } from '../../../protocol/memory-size.js'
-import { type EventWriter, writeToolUse } from './event-writer.js'
-import type { BlockSink } from './native-blocks.js'
 
-/** Writes the blocks of a reply as the events of a stream. */
-export class StreamSink implements BlockSink {
-  constructor(private readonly events: EventWriter) {}
-
-  open(block: JsonObject): string {
-    return this.events.open(block)
-  }
-
-  delta(delta: JsonObject): string {
-    return this.events.delta(delta)
-  }
-
-  spliced(index: number, text: string, bytes: string): string {
-    // A block that could not be read changes the indexes.
-    if (index !== this.events.index) return this.events.delta({ type: 'text_delta', text })
-    return `event: content_block_delta\ndata: ${bytes}\n\n`
-  }
-
-  close(): string {
-    return this.events.close()
-  }
+/** The destination of the blocks of a reply: a stream or a JSON body. */
+export interface BlockSink {
+  open(block: JsonObject): string
+  delta(delta: JsonObject): string
+  /** Takes text as the provider's own event. `index` is the position of its block. */
+  relay(index: number, text: string, bytes: string): string
+  /** Ends the open block, if there is one. */
+  close(): string
 }
 
 const NONE: ReadonlySet<unknown> = new Set()
@@ -35,14 +20,11 @@ interface Gathered {
 }
 
 /** Collects the blocks of a reply for a JSON body. */
-export class BodySink implements BlockSink {
+export class BodyBlocks implements BlockSink {
   private readonly blocks: Gathered[] = []
   private isUnread = false
   /** The approximate memory of the blocks. */
   bytes = 0
-
-  /** @param onUnknown called for a delta that no block can take */
-  constructor(private readonly onUnknown = (): void => {}) {}
 
   /** How many blocks have started. */
   get count(): number {
@@ -70,11 +52,11 @@ export class BodySink implements BlockSink {
     else if (delta.type === 'citations_delta' && isObject(delta.citation)) {
       if (Array.isArray(block.citations)) block.citations.push(delta.citation)
       else block.citations = [delta.citation]
-    } else this.onUnknown()
+    } else addMembers(block, delta)
     return ''
   }
 
-  spliced(_index: number, text: string): string {
+  relay(_index: number, text: string): string {
     return this.delta({ type: 'text_delta', text })
   }
 
@@ -102,8 +84,23 @@ function append(block: JsonObject, member: string, text: unknown): void {
   block[member] = `${String(block[member] ?? '')}${String(text)}`
 }
 
+/** Adds a delta of a type that only its provider knows. Text is appended, as that of all known types. */
+function addMembers(block: JsonObject, delta: JsonObject): void {
+  for (const name of Object.keys(delta)) {
+    const value = delta[name]
+    if (name === 'type' || name === '__proto__') continue
+    if (typeof value === 'string') append(block, name, value)
+    else block[name] = value
+  }
+}
+
 function writeBlock({ block, input }: Gathered): string {
   if (block.type !== 'tool_use' && input === '') return JSON.stringify(block)
   const { input: _, ...call } = block
   return writeToolUse(call, mendArguments(input))
+}
+
+/** Returns the JSON of a tool call with its arguments as JSON text, digit for digit. */
+function writeToolUse(block: JsonObject, input: string): string {
+  return `${JSON.stringify(block).slice(0, -1)},"input":${input}}`
 }
