@@ -94,6 +94,8 @@ export interface CallPiece extends OfChoice {
   readonly details?: Members | undefined
   /** Its block of Messages, which has its whole name. */
   readonly block?: Members
+  /** The event of Messages that brought its input, if that has nothing else. */
+  readonly event?: NativeEvent | undefined
   /** Whether nothing more of the call follows. */
   readonly isLast?: true
 }
@@ -127,8 +129,12 @@ export interface CallInput extends OfChoice {
   readonly call: number
   readonly form: CallBegin['form']
   readonly text: string
+  /** Whether the input of the call is complete, as JSON of which all brackets are closed. */
+  readonly isWhole: boolean
   /** Whether the provider sent no input at all, and the text stands for none. */
-  readonly isAssumed?: true
+  readonly isAssumed?: true | undefined
+  /** The event of Messages that brought it, if that has nothing else. */
+  readonly event?: NativeEvent | undefined
   readonly signature: string | undefined
   readonly rest: Members | undefined
 }
@@ -143,11 +149,11 @@ export interface TextPiece extends OfChoice {
   /** Its delta of Messages. */
   readonly native?: Members
   /** The event of Messages that brought it, if that has nothing else. */
-  readonly event?: TextEvent
+  readonly event?: NativeEvent
 }
 
-/** An event with plain text, which is passed on unparsed. */
-export interface TextEvent {
+/** An event of Messages that is passed on unparsed. */
+export interface NativeEvent {
   /** The position of its block. */
   readonly index: number
   /** Its JSON in latin1. */

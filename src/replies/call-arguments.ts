@@ -21,6 +21,8 @@ export class CallArguments {
   private isQuoted: boolean | undefined
   private brackets = new JsonBrackets()
   private afterEnd = ''
+  /** Whether they are other JSON than the provider sent. */
+  private isReplaced = false
 
   /** @param isJson false for the input of a custom tool, which is any text */
   constructor(
@@ -30,6 +32,11 @@ export class CallArguments {
 
   get isClosed(): boolean {
     return this.brackets.closed
+  }
+
+  /** Whether what is sent of them is a whole JSON document. */
+  get isWhole(): boolean {
+    return this.isReplaced || this.brackets.closed
   }
 
   /** Whether the JSON has started but is not complete. */
@@ -73,9 +80,9 @@ export class CallArguments {
     const whole = this.soFar.trim()
     const decoded = this.isQuoted === true ? unquoted(whole) : undefined
     if (decoded !== undefined) {
-      this.waiting = decoded
+      this.replace(decoded)
       this.losses.mend('arguments-decoded')
-    } else if (!isCut && (whole === '' || whole === 'null')) this.waiting = '{}'
+    } else if (!isCut && (whole === '' || whole === 'null')) this.replace('{}')
     return this.rest()
   }
 
@@ -102,6 +109,11 @@ export class CallArguments {
   private add(text: string): void {
     this.soFar += text
     this.waiting += text
+  }
+
+  private replace(json: string): void {
+    this.waiting = json
+    this.isReplaced = true
   }
 
   private rest(): string {

@@ -1,5 +1,5 @@
 import type { TokenTally } from '../contracts/token-counter.js'
-import type { CallBegin, CallPiece, Delta, Members } from '../conversation/delta.js'
+import type { CallBegin, CallPiece, Delta, Members, NativeEvent } from '../conversation/delta.js'
 import { exactTextOf } from '../protocol/exact-data.js'
 import { isObject, type JsonObject, saysNothing, textOf } from '../protocol/json-values.js'
 import { CallArguments } from './call-arguments.js'
@@ -32,6 +32,16 @@ interface ToolCallState {
   block: Members | undefined
   /** Whether the provider said that nothing more of it follows. */
   hasEnded: boolean
+}
+
+/** More of a call that has begun. */
+interface MoreOfCall {
+  readonly text: string
+  /** The new values of the provider's own fields. */
+  readonly own?: JsonObject | undefined
+  readonly signature?: string | undefined
+  readonly isAssumed?: boolean
+  readonly event?: NativeEvent | undefined
 }
 
 /** A piece whose input may be one that cannot be read. */
@@ -90,7 +100,7 @@ export class ToolCallStream {
     const isAssumed = args.soFar === ''
     const rest = args.end(isCut)
     if (call.index === undefined) this.begin(call, rest, sent)
-    else if (rest !== '') this.goOn(call.index, call, rest, undefined, sent, undefined, isAssumed)
+    else if (rest !== '') this.goOn(call, call.index, { text: rest, isAssumed }, sent)
     for (const text of args.further()) {
       const another = this.add(kind, call.providerIndex, call.providerChoice)
       if (another === undefined) {
@@ -146,7 +156,9 @@ export class ToolCallStream {
     if (call.index !== undefined) {
       const text = call.args.unsent()
       if (own !== undefined || isSigned || text !== '') {
-        this.goOn(call.index, call, text, own, sent, isSigned ? signature : undefined)
+        // The event is the same as the text only if none was withheld.
+        const event = text === input ? piece.event : undefined
+        this.goOn(call, call.index, { text, own, signature: isSigned ? signature : undefined, event }, sent)
       }
     } else {
       if (details !== undefined) addMembers(call.details, details)
@@ -219,18 +231,14 @@ export class ToolCallStream {
       details: membersOf(call.details, DETAILS[call.kind]),
       ...(call.block !== undefined && { block: call.block }),
     })
-    if (args !== '') this.goOn(index, call, args, undefined, sent)
+    if (args !== '') this.goOn(call, index, { text: args }, sent)
   }
 
-  /** @param own the new values of the provider's own fields */
   private goOn(
+    { args, kind }: ToolCallState,
     index: number,
-    { kind }: ToolCallState,
-    text: string,
-    own: JsonObject | undefined,
+    { event, isAssumed, own, signature, text }: MoreOfCall,
     sent: Delta[],
-    signature?: string,
-    isAssumed = false,
   ): void {
     const rest = own && mendExtra(own, this.losses)
     sent.push({
@@ -239,9 +247,11 @@ export class ToolCallStream {
       call: index,
       form: kind,
       text,
+      isWhole: args.isWhole,
+      isAssumed: isAssumed === true ? true : undefined,
       signature: signature ?? (rest && googleSignature(rest)),
       rest,
-      ...(isAssumed && { isAssumed }),
+      event,
     })
   }
 
@@ -553,16 +563,16 @@ function readOne(call: unknown, read: WholeCalls): void {
     rest: membersOf(rest),
     details: membersOf(details, DETAILS[kind]),
   }
-  addWhole(read, { ...begun, call: read.count, id }, whole)
-  for (const further of args.further()) addWhole(read, { ...begun, call: read.count, id: newId() }, further)
+  addWhole(read, { ...begun, call: read.count, id }, whole, args.isWhole)
+  for (const further of args.further()) addWhole(read, { ...begun, call: read.count, id: newId() }, further, true)
 }
 
-function addWhole(read: WholeCalls, begun: CallBegin, text: string): void {
+function addWhole(read: WholeCalls, begun: CallBegin, text: string, isWhole: boolean): void {
   read.count++
   read.deltas.push(begun)
   if (text === '') return
   const { call, choice, form } = begun
-  read.deltas.push({ type: 'input', choice, call, form, text, signature: undefined, rest: undefined })
+  read.deltas.push({ type: 'input', choice, call, form, text, isWhole, signature: undefined, rest: undefined })
 }
 
 function restOf(call: JsonObject, isFlat: boolean): JsonObject {

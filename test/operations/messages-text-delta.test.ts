@@ -8,7 +8,7 @@ import { MessageWriter } from '../../src/operations/messages/reply/message-write
 import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
-import { plainTextDelta } from '../../src/providers/anthropic/text-delta.js'
+import { plainDelta } from '../../src/providers/anthropic/plain-delta.js'
 import { ModelReply } from '../../src/replies/model-reply.js'
 import { fed } from '../helpers/fed-reply.js'
 import { readEvents } from '../helpers/message-events.js'
@@ -153,7 +153,7 @@ describe('the fast path for text in a Messages API stream', () => {
           const events = given.map(([value, spell]) => {
             if (value.type !== 'content_block_delta') return frame(JSON.stringify(value))
             const json = spell(JSON.stringify(value))
-            if (plainTextDelta(toLatin1(json)) !== undefined) fast++
+            if (plainDelta(toLatin1(json)) !== undefined) fast++
             return frame(json)
           })
           const all = [...started, ...events]

@@ -17,7 +17,7 @@ import { scalarText } from '../../protocol/scalars.js'
 import { isCount } from '../../protocol/usage.js'
 import { toAnnotation } from './annotations.js'
 import { frameError } from './errors.js'
-import { plainTextDelta } from './text-delta.js'
+import { type PlainDelta, plainDelta } from './plain-delta.js'
 import { createUsageReader } from './usage.js'
 
 type ThoughtOf = NonNullable<TextPiece['of']>
@@ -103,12 +103,13 @@ export class MessageReader {
     this.hand(events)
   }
 
-  /** Adds an event with plain text without parsing it. Returns whether it was one for an open block. */
+  /** Adds an event with a piece of text without parsing it. Returns whether it was one for an open block. */
   readPlain(bytes: string, events: ProviderEvent[]): boolean {
-    const event = plainTextDelta(bytes)
-    if (event === undefined || this.open.get(event.index)?.kind !== 'text') return false
-    const { text } = event
-    events.push({ type: 'deltas', deltas: [{ type: 'text', choice: 0, kind: 'text', text, event }] })
+    const plain = plainDelta(bytes)
+    if (plain === undefined) return false
+    const block = this.open.get(plain.event.index)
+    if (block?.kind !== plain.kind) return false
+    events.push({ type: 'deltas', deltas: [deltaOf(plain, block)] })
     return true
   }
 
@@ -408,6 +409,18 @@ export class MessageReader {
     if (odd.length === 0) return
     for (const event of odd) events.push(event)
     this.odd = []
+  }
+}
+
+function deltaOf({ event, kind, text }: PlainDelta, block: Block): ProviderDelta {
+  switch (kind) {
+    case 'text':
+      return { type: 'text', choice: 0, kind: 'text', text, event }
+    case 'thinking':
+      return { type: 'text', choice: 0, kind: 'thought', text, of: block.thought!, event }
+    case 'tool_use':
+      block.hasInput = true
+      return { type: 'call', choice: 0, call: block.position, form: 'function', input: text, event }
   }
 }
 

@@ -1,13 +1,21 @@
+import type { NativeEvent } from '../../../conversation/delta.js'
 import { mendArguments } from '../../../protocol/call-arguments.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { memorySize } from '../../../protocol/memory-size.js'
+
+/** The members of deltas with pieces of text. */
+export type TextMember = 'text' | 'thinking' | 'partial_json'
 
 /** The destination of the blocks of a reply: a stream or a JSON body. */
 export interface BlockSink {
   open(block: JsonObject): string
   delta(delta: JsonObject): string
-  /** Takes text as the provider's own event. `index` is the position of its block. */
-  relay(index: number, text: string, bytes: string): string
+  /**
+   * Takes more of the text of the open block.
+   *
+   * @param event the provider's own, if it sent one with nothing else
+   */
+  more(member: TextMember, text: string, event: NativeEvent | undefined): string
   /** Ends the open block, if there is one. */
   close(): string
 }
@@ -56,8 +64,13 @@ export class BodyBlocks implements BlockSink {
     return ''
   }
 
-  relay(_index: number, text: string): string {
-    return this.delta({ type: 'text_delta', text })
+  more(member: TextMember, text: string): string {
+    const last = this.blocks.at(-1)
+    if (last === undefined) return ''
+    this.bytes += memorySize(text)
+    if (member === 'partial_json') last.input += text
+    else append(last.block, member, text)
+    return ''
   }
 
   close(): string {

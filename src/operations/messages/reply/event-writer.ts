@@ -1,7 +1,8 @@
+import type { NativeEvent } from '../../../conversation/delta.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
-import type { BlockSink } from './body-blocks.js'
+import type { BlockSink, TextMember } from './body-blocks.js'
 import type { Stop } from './stop.js'
 import { wireUsage } from './usage.js'
 
@@ -19,6 +20,13 @@ export interface MessageTop {
 export type FirstUsage = Readonly<Record<string, number>>
 
 const NO_TOKENS: FirstUsage = Object.freeze({ input_tokens: 0, output_tokens: 0 })
+
+/** The types of deltas by their members. */
+const DELTAS: Readonly<Record<TextMember, string>> = {
+  text: 'text_delta',
+  thinking: 'thinking_delta',
+  partial_json: 'input_json_delta',
+}
 
 /**
  * Writes the events of a stream in order, as latin1: the start of the message, each block with its start, deltas and
@@ -69,10 +77,11 @@ export class EventWriter implements BlockSink {
     return event('content_block_delta', { type: 'content_block_delta', index: this.index, delta })
   }
 
-  relay(index: number, text: string, bytes: string): string {
+  more(member: TextMember, text: string, event: NativeEvent | undefined): string {
     // A block that could not be read changes the indexes.
-    if (index !== this.index) return this.delta({ type: 'text_delta', text })
-    return `event: content_block_delta\ndata: ${bytes}\n\n`
+    if (event !== undefined && event.index === this.index)
+      return `event: content_block_delta\ndata: ${event.bytes}\n\n`
+    return this.delta({ type: DELTAS[member], [member]: text })
   }
 
   close(): string {

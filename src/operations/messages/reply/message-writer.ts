@@ -11,7 +11,6 @@ import type {
   ThoughtDetails,
 } from '../../../conversation/delta.js'
 import { writeDetail } from '../../../conversation/thoughts.js'
-import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import { isText, type JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
@@ -20,7 +19,7 @@ import { type DeltaWriter, writeSafely } from '../../../replies/delta-writer.js'
 import { imageText } from '../../../replies/image-text.js'
 import { invalidReply } from '../../../replies/invalid-reply.js'
 import { markDetails, markSignature, type Thinker } from '../reasoning/thoughts.js'
-import { type BlockSink, BodyBlocks } from './body-blocks.js'
+import { type BlockSink, BodyBlocks, type TextMember } from './body-blocks.js'
 import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
 import { errorEvent } from './errors.js'
 import { EventWriter, type MessageTop, writeMessage } from './event-writer.js'
@@ -31,12 +30,13 @@ const ENDED: Stop = { reason: 'end_turn', sequence: null }
 /** A tool call whose block has started. */
 interface WrittenCall {
   readonly id: string
-  readonly brackets: JsonBrackets
   /** Whether it came as a block of this API. */
   readonly isNative: boolean
   /** The position of its block in a body. */
   readonly block: number
   hasArguments: boolean
+  /** Whether it has all of them. */
+  isWhole: boolean
 }
 
 /** A tool call that started before the open one had all its arguments. */
@@ -155,7 +155,7 @@ export class MessageWriter implements DeltaWriter {
   }
 
   private get hasUnfinishedCall(): boolean {
-    return this.call?.brackets.closed === false
+    return this.call?.isWhole === false
   }
 
   private writeDeferred(): string {
@@ -196,16 +196,19 @@ export class MessageWriter implements DeltaWriter {
     return this.begin('native', { ...block, data: markSignature(data, this.thinker) }, true)
   }
 
-  private think({ native, of, text }: TextPiece): string {
+  private think({ event, native, of, text }: TextPiece): string {
     const begun = this.within('thinking', THINKING)
     if (of !== undefined && !this.isNative) this.details.push(writeDetail({ kind: 'text', text, ...of }))
-    return begun + this.sink.delta(native ?? { type: 'thinking_delta', thinking: text })
+    return begun + this.more('thinking', text, native, event)
   }
 
   private say({ event, native, text }: Pick<TextPiece, 'event' | 'native' | 'text'>): string {
     const begun = this.within('text', TEXT)
-    if (event !== undefined) return begun + this.sink.relay(event.index, text, event.bytes)
-    return begun + this.sink.delta(native ?? { type: 'text_delta', text })
+    return begun + this.more('text', text, native, event)
+  }
+
+  private more(member: TextMember, text: string, native: TextPiece['native'], event: TextPiece['event']): string {
+    return native === undefined ? this.sink.more(member, text, event) : this.sink.delta(native)
   }
 
   /** Starts a block of a type, unless one is open. */
@@ -246,7 +249,7 @@ export class MessageWriter implements DeltaWriter {
   private writeWaiting(isLast: boolean): string {
     let sent = ''
     for (const [call, { begun, hasEnded, inputs }] of this.waiting) {
-      if (this.call !== undefined && !isLast && !this.call.brackets.closed) break
+      if (this.call !== undefined && !isLast && !this.call.isWhole) break
       this.waiting.delete(call)
       const { written, sent: start } = this.beginCall(begun)
       sent += start
@@ -273,14 +276,14 @@ export class MessageWriter implements DeltaWriter {
     const isNative = given !== undefined
     const begun = this.begin('tool_use', { type: 'tool_use', ...given, id, name, input: {} }, isNative)
     const block = (this.gathered?.count ?? 0) - 1
-    const written = { id, brackets: new JsonBrackets(), isNative, block, hasArguments: false }
+    const written = { id, isNative, block, hasArguments: false, isWhole: false }
     this.call = written
     this.begun.set(call, written)
     return { written, sent: hidden + begun }
   }
 
   /** Writes more of the arguments of a started call. */
-  private writeInput(call: WrittenCall, { form, isAssumed, signature, text }: CallInput): string {
+  private writeInput(call: WrittenCall, { event, form, isAssumed, isWhole, signature, text }: CallInput): string {
     if (signature !== undefined && !this.signed.has(call.id)) {
       this.signed.add(call.id)
       this.late.push(signedCallDetail(call.id, signature))
@@ -294,9 +297,9 @@ export class MessageWriter implements DeltaWriter {
       if (text === NO_ARGUMENTS && !call.hasArguments) return ''
       throw invalidReply('a piece of a tool call follows its end')
     }
-    call.brackets.take(text)
+    call.isWhole = isWhole
     call.hasArguments = true
-    return this.sink.delta({ type: 'input_json_delta', partial_json: text })
+    return this.sink.more('partial_json', text, event)
   }
 
   /** Writes the signatures that came late. Their order among the blocks does not matter. */
@@ -322,7 +325,7 @@ export class MessageWriter implements DeltaWriter {
       this.details = []
     }
     if (this.call?.hasArguments === false && !this.isNative) {
-      sent = this.sink.delta({ type: 'input_json_delta', partial_json: NO_ARGUMENTS })
+      sent = this.sink.more('partial_json', NO_ARGUMENTS, undefined)
     }
     this.call = undefined
     this.current = undefined

@@ -3,7 +3,6 @@ import type { CallBegin, CallInput, Delta, Members, Phase, TextPiece } from '../
 import { writeDetail } from '../../../conversation/thoughts.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { parseInner } from '../../../protocol/inner-json.js'
-import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import { memorySize } from '../../../protocol/memory-size.js'
@@ -35,8 +34,9 @@ interface OpenCall extends OpenItem {
   readonly kind: CalledTool['item']
   /** Whether the provider sends the tool's input as text. Otherwise the input is an argument of a function. */
   readonly isText: boolean
-  readonly brackets: JsonBrackets
   args: string
+  /** Whether it has all of its input. */
+  isWhole: boolean
 }
 
 /**
@@ -375,7 +375,7 @@ export class OutputItems {
   }
 
   /** After a call has ended, only a signature may follow. */
-  private addInput({ call, signature, text }: CallInput): void {
+  private addInput({ call, isWhole, signature, text }: CallInput): void {
     const place = this.places.get(call)
     if (signature !== undefined && place !== undefined) {
       this.keepSignature(call, String(this.output[place]!.call_id), signature)
@@ -384,7 +384,7 @@ export class OutputItems {
     if (open === undefined || text === '') return
     open.args += text
     this.contentBytes += text.length
-    open.brackets.take(text)
+    open.isWhole = isWhole
     if (open.kind === 'function_call') {
       this.emit('response.function_call_arguments.delta', { ...itemPlace(open), delta: text })
     } else if (open.isText) {
@@ -418,7 +418,7 @@ export class OutputItems {
       fields[kind === 'function_call' ? 'arguments' : 'input'] = ''
     }
     const open = this.begin(CALL_PREFIXES[kind], fields)
-    this.calls.set(key, { ...open, kind, isText, brackets: new JsonBrackets(), args: '' })
+    this.calls.set(key, { ...open, kind, isText, args: '', isWhole: false })
     this.lastCall = key
     this.places.set(key, open.index)
     this.emit('response.output_item.added', { output_index: open.index, item: open.item })
@@ -428,7 +428,7 @@ export class OutputItems {
   private endWholeCall(): void {
     const key = this.lastCall
     const call = key === undefined ? undefined : this.calls.get(key)
-    if (key === undefined || call === undefined || call.isText || !call.brackets.closed) return
+    if (key === undefined || call === undefined || call.isText || !call.isWhole) return
     this.calls.delete(key)
     this.endCall(call, false)
   }
