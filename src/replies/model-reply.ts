@@ -15,6 +15,7 @@ import { ReplyChoice } from './reply-choice.js'
 import { ReplyLabels } from './reply-labels.js'
 import { OUT_OF_RANGE } from './whole-choices.js'
 
+const NO_DELTAS: readonly Delta[] = []
 const NO_LABELS: Labels = Object.freeze({})
 
 /** The part of a request that its reply depends on. */
@@ -239,18 +240,31 @@ export class ModelReply implements Reply, ReadReply {
   private takeDeltas(deltas: readonly ProviderDelta[], given: Labels | undefined): string {
     const labels = given === undefined ? NO_LABELS : this.takeLabels(given)
     const { finished } = this
-    const sent: Delta[] = []
     let bytes = ''
     try {
-      const [first] = deltas
-      if (first !== undefined && this.choiceOf(first, deltas).take(deltas, sent)) this.sawToken()
-      bytes = this.write(sent, labels)
+      bytes = this.write(this.read(deltas), labels)
     } catch (error) {
       if (!finished) this.loseEnd()
       throw error
     }
     if (bytes === '') this.keepLabels(labels)
     return bytes
+  }
+
+  /** Returns the deltas to write. */
+  private read(deltas: readonly ProviderDelta[]): readonly Delta[] {
+    const [first] = deltas
+    if (first === undefined) return NO_DELTAS
+    const choice = this.choiceOf(first, deltas)
+    // Most events are one piece of text.
+    if (deltas.length === 1 && first.type === 'text' && first.text !== '' && choice.isUnderWay) {
+      choice.takeText(first.text)
+      this.sawToken()
+      return [first]
+    }
+    const sent: Delta[] = []
+    if (choice.take(deltas, sent)) this.sawToken()
+    return sent
   }
 
   private choiceOf({ choice: index }: ProviderDelta, deltas: readonly ProviderDelta[]): ReplyChoice {

@@ -102,6 +102,11 @@ export class ReplyChoice {
     return this.calls
   }
 
+  /** Whether the choice has begun and the provider has not ended it, so that text is written as it comes. */
+  get isUnderWay(): boolean {
+    return this.started && this.given === undefined
+  }
+
   /**
    * Adds the deltas to write for one event to `sent`.
    *

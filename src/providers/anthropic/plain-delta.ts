@@ -15,9 +15,9 @@ export interface PlainDelta {
  * event, and its text is written as JSON. Spaces before the last bracket are kept, since Anthropic pads events with them.
  */
 const PLAIN =
-  /^\{"type":"content_block_delta","index":(0|[1-9]\d{0,5}),"delta":\{"type":"(text_delta","text|thinking_delta","thinking|input_json_delta","partial_json)":"(.+)"\} *\}$/
+  /^\{"type":"content_block_delta","index":(0|[1-9]\d{0,5}),"delta":\{"type":"(?:text_delta","text":"([ !#-[\]-~]+)|(text_delta","text|thinking_delta","thinking|input_json_delta","partial_json)":"(.+))"\} *\}$/
 /** The type of the block of each such delta. */
-const BLOCKS: Readonly<Record<string, PlainDelta['kind']>> = {
+const KINDS: Readonly<Record<string, PlainDelta['kind']>> = {
   'text_delta","text': 'text',
   'thinking_delta","thinking': 'thinking',
   'input_json_delta","partial_json': 'tool_use',
@@ -29,20 +29,22 @@ const SAME = /^[ !#-[\]-~]+$/
 export function plainDelta(bytes: string): PlainDelta | undefined {
   const found = PLAIN.exec(bytes)
   if (found === null) return undefined
-  const json = found[3]!
-  const text = SAME.test(json) ? json : textOf(fromLatin1(json))
-  if (text === undefined) return undefined
-  return { kind: BLOCKS[found[2]!]!, text, event: { index: Number(found[1]), bytes } }
+  const event = { index: Number(found[1]), bytes }
+  const same = found[2]
+  if (same !== undefined) return { kind: 'text', text: same, event }
+  const text = textOf(found[4]!)
+  return text === undefined ? undefined : { kind: KINDS[found[3]!]!, text, event }
 }
 
-/** Returns the text of JSON that is written as the plain twin writes it. */
-function textOf(json: string): string | undefined {
+/** Returns the text of JSON in latin1. Undefined if the plain twin would write it in another way. */
+function textOf(bytes: string): string | undefined {
+  if (SAME.test(bytes)) return bytes
+  const json = `"${fromLatin1(bytes)}"`
   // It may stand for bytes that are not UTF-8.
   if (json.includes('\ufffd')) return undefined
-  const string = `"${json}"`
   try {
-    const text: unknown = JSON.parse(string)
-    return typeof text === 'string' && JSON.stringify(text) === string ? text : undefined
+    const text: unknown = JSON.parse(json)
+    return typeof text === 'string' && JSON.stringify(text) === json ? text : undefined
   } catch {
     return undefined
   }
