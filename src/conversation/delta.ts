@@ -16,6 +16,7 @@ export type Delta =
   | CallBegin
   | CallInput
   | TextPiece
+  | ThoughtPieces
   | ThoughtDetails
   | TextProbabilities
   | TextAnnotation
@@ -33,7 +34,6 @@ export type Delta =
 export type ProviderDelta =
   | Exclude<Delta, CallBegin | CallInput | ThoughtDetails | ChoiceEnd>
   | CallPiece
-  | ThoughtPieces
   | ProviderEnd
 
 /** Members as a provider sent them, which only its own API reads. */
@@ -145,9 +145,9 @@ export interface TextPiece extends OfChoice {
   /** Never empty. */
   readonly text: string
   /** The thought whose text its provider wants back in pieces like {@link ThoughtDetails}. */
-  readonly of?: Pick<ThoughtPiece, 'format' | 'index'>
+  readonly of?: Pick<ThoughtPiece, 'format' | 'index'> | undefined
   /** Its delta of Messages. */
-  readonly native?: Members
+  readonly native?: Members | undefined
   /** The event of Messages that brought it, if that has nothing else. */
   readonly event?: NativeEvent
 }
@@ -161,22 +161,20 @@ export interface NativeEvent {
 }
 
 /**
- * Pieces of reasoning in OpenRouter's shape: with a signature, encrypted, or the text once more. Clients send them back,
- * so that their provider can verify them.
+ * Pieces of reasoning: with a signature, encrypted, or the text once more. Clients send them back, so that their provider
+ * can verify them.
  */
-export interface ThoughtDetails extends OfChoice {
-  readonly type: 'details'
-  readonly details: readonly Members[]
-  /** The signature of the thought in Messages. */
-  readonly signature?: string
-}
-
-/** The same as a provider's reader hands it on. */
 export interface ThoughtPieces extends OfChoice {
   readonly type: 'thoughts'
   readonly pieces: readonly ThoughtPiece[]
   /** The signature of the thought in Messages. */
   readonly signature?: string
+}
+
+/** The same in OpenRouter's shape, as a provider of chats sent them. */
+export interface ThoughtDetails extends OfChoice {
+  readonly type: 'details'
+  readonly details: readonly Members[]
 }
 
 /** The log probabilities of the text that follows, in the shape of a chat's `logprobs`. */

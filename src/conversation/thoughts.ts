@@ -84,16 +84,16 @@ const TYPES = {
 export function writeDetail(piece: ThoughtPiece): JsonObject {
   const { data, format, id, index, kind, otherType, signature, summary, text } = piece
   const type = kind === 'other' ? otherType : TYPES[kind]
-  return {
-    ...(type !== undefined && { type }),
-    ...(text !== undefined && { text }),
-    ...(summary !== undefined && { summary }),
-    ...(signature !== undefined && { signature }),
-    ...(data !== undefined && { data }),
-    ...(id !== undefined && { id }),
-    ...(format !== undefined && { format }),
-    ...(index !== undefined && { index }),
-  }
+  const detail: JsonObject = {}
+  if (type !== undefined) detail.type = type
+  if (text !== undefined) detail.text = text
+  if (summary !== undefined) detail.summary = summary
+  if (signature !== undefined) detail.signature = signature
+  if (data !== undefined) detail.data = data
+  if (id !== undefined) detail.id = id
+  if (format !== undefined) detail.format = format
+  if (index !== undefined) detail.index = index
+  return detail
 }
 
 /**

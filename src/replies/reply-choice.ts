@@ -6,10 +6,7 @@ import type {
   Members,
   ProviderDelta,
   ProviderEnd,
-  ThoughtDetails,
-  ThoughtPieces,
 } from '../conversation/delta.js'
-import { writeDetail } from '../conversation/thoughts.js'
 import {
   type FinishReason,
   finishReasonFor,
@@ -172,7 +169,7 @@ export class ReplyChoice {
         sent.push(delta)
         return true
       case 'thoughts':
-        sent.push(this.detailsOf(delta))
+        sent.push(delta)
         return delta.pieces.length > 0
       case 'image':
       case 'audio':
@@ -205,11 +202,6 @@ export class ReplyChoice {
       default:
         throw invalidReply('a delta has an unknown type')
     }
-  }
-
-  private detailsOf({ pieces, signature }: ThoughtPieces): ThoughtDetails {
-    const details = { type: 'details', choice: this.index, details: pieces.map(writeDetail) } as const
-    return signature === undefined ? details : { ...details, signature }
   }
 
   private readable(annotation: Members | undefined): Members | undefined {

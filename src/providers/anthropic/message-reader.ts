@@ -234,20 +234,18 @@ export class MessageReader {
     const block = citations.length === 0 ? given : { ...given, citations: [] }
     this.deltas.push({ type: 'begin', choice: 0, kind: 'text', block: withText(block, 'text', '') })
     for (const citation of citations) this.cite({ type: 'citations_delta', citation })
-    if (text !== '') this.say(text, { type: 'text_delta', text })
+    if (text !== '') this.say(text)
   }
 
   private beginThought(given: JsonObject, thinking: string, position: number): void {
     const { signature } = given
     const block = isText(signature) ? { ...given, signature: '' } : given
     this.deltas.push({ type: 'begin', choice: 0, kind: 'thought', block: withText(block, 'thinking', '') })
-    const native = { type: 'thinking_delta', thinking }
     if (!isText(signature)) {
-      if (thinking !== '') this.think(thinking, thoughtAt(position), native)
+      if (thinking !== '') this.think(thinking, thoughtAt(position))
       return
     }
-    if (thinking !== '')
-      this.deltas.push({ type: 'text', choice: 0, kind: 'thought', text: thinking, native })
+    if (thinking !== '') this.think(thinking)
     this.sign(signature, position, thinking)
   }
 
@@ -315,11 +313,12 @@ export class MessageReader {
     }
   }
 
-  private say(text: string, native: Members): void {
+  /** @param native the provider's own delta, which may have other members */
+  private say(text: string, native?: Members): void {
     this.deltas.push({ type: 'text', choice: 0, kind: 'text', text, native })
   }
 
-  private think(text: string, of: ThoughtOf, native: Members): void {
+  private think(text: string, of?: ThoughtOf, native?: Members): void {
     this.deltas.push({ type: 'text', choice: 0, kind: 'thought', text, of, native })
   }
 

@@ -70,6 +70,9 @@ export class ChatChoice {
       case 'input':
         this.addInput(delta)
         return
+      case 'thoughts':
+        for (const piece of delta.pieces) addItem(said, 'reasoning_details', writeDetail(piece))
+        return
       case 'details':
         for (const detail of delta.details) addItem(said, 'reasoning_details', detail)
         return

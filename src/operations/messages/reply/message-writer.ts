@@ -8,7 +8,7 @@ import type {
   Labels,
   Members,
   TextPiece,
-  ThoughtDetails,
+  ThoughtPieces,
 } from '../../../conversation/delta.js'
 import { writeDetail } from '../../../conversation/thoughts.js'
 import { isText, type JsonObject } from '../../../protocol/json-values.js'
@@ -170,8 +170,10 @@ export class MessageWriter implements DeltaWriter {
         if (delta.kind === 'thought') return this.think(delta)
         if (delta.kind === 'refusal') this.hasRefused = true
         return this.say(delta)
+      case 'thoughts':
+        return this.takeThoughts(delta)
       case 'details':
-        return this.takeDetails(delta)
+        return this.takeDetails(delta.details)
       case 'image':
         // A block of a reply has no images.
         return delta.address === undefined ? '' : this.say({ text: imageText(delta.address) })
@@ -216,12 +218,15 @@ export class MessageWriter implements DeltaWriter {
     return this.current === type ? '' : this.begin(type, block)
   }
 
+  private takeThoughts({ pieces, signature }: ThoughtPieces): string {
+    const isNative = this.isNative && (this.current === 'thinking' || this.current === 'native')
+    if (!isNative) return this.takeDetails(pieces.map(writeDetail))
+    if (signature === undefined) return ''
+    return this.sink.delta({ type: 'signature_delta', signature: markSignature(signature, this.thinker) })
+  }
+
   /** Attaches details to the open thinking block. Without one, they become hidden thinking. */
-  private takeDetails({ details, signature }: ThoughtDetails): string {
-    if (this.isNative && (this.current === 'thinking' || this.current === 'native')) {
-      if (signature === undefined) return ''
-      return this.sink.delta({ type: 'signature_delta', signature: markSignature(signature, this.thinker) })
-    }
+  private takeDetails(details: readonly Members[]): string {
     if (this.current !== 'thinking') return this.hide(details)
     this.details.push(...details)
     return ''

@@ -99,6 +99,9 @@ export class OutputItems {
       case 'input':
         this.addInput(delta)
         return
+      case 'thoughts':
+        this.addDetails(delta.pieces.map(writeDetail))
+        return
       case 'details':
         this.addDetails(delta.details)
         return
