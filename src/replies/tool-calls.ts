@@ -564,7 +564,8 @@ function readOne(call: unknown, read: WholeCalls): void {
     details: membersOf(details, DETAILS[kind]),
   }
   addWhole(read, { ...begun, call: read.count, id }, whole, args.isWhole)
-  for (const further of args.further()) addWhole(read, { ...begun, call: read.count, id: newId() }, further, true)
+  for (const further of args.further())
+    addWhole(read, { ...begun, call: read.count, id: newId() }, further, true)
 }
 
 function addWhole(read: WholeCalls, begun: CallBegin, text: string, isWhole: boolean): void {
@@ -572,7 +573,16 @@ function addWhole(read: WholeCalls, begun: CallBegin, text: string, isWhole: boo
   read.deltas.push(begun)
   if (text === '') return
   const { call, choice, form } = begun
-  read.deltas.push({ type: 'input', choice, call, form, text, isWhole, signature: undefined, rest: undefined })
+  read.deltas.push({
+    type: 'input',
+    choice,
+    call,
+    form,
+    text,
+    isWhole,
+    signature: undefined,
+    rest: undefined,
+  })
 }
 
 function restOf(call: JsonObject, isFlat: boolean): JsonObject {

@@ -18,6 +18,8 @@ import {
 } from './replies.js'
 
 const EVENT_BYTES = 65_536
+/** Every event is parsed. */
+const PARSED = { splice: false }
 
 function readAll(events: readonly JsonObject[]): ProviderEvent[] {
   const reader = new MessageReader()
@@ -154,7 +156,7 @@ describe('a streamed Anthropic message', () => {
   it('is the same wherever it is cut', () => {
     const bytes = bytesOf(claudeRich)
     for (let cut = 0; cut <= bytes.length; cut++) {
-      const reader = createReader(EVENT_BYTES)
+      const reader = createReader(EVENT_BYTES, PARSED)
       const read: ProviderEvent[] = []
       reader.read(bytes.subarray(0, cut), read)
       reader.read(bytes.subarray(cut), read)
@@ -166,7 +168,7 @@ describe('a streamed Anthropic message', () => {
   it.each(['event: ping\ndata: \n\n', 'data:\n\n', 'data:  \n\n'])(
     'is the same with an event without data, %j',
     (empty) => {
-      const reader = createReader(EVENT_BYTES)
+      const reader = createReader(EVENT_BYTES, PARSED)
       const read: ProviderEvent[] = []
       reader.read(Buffer.from(empty + claudeRich.events.map((event) => frames([event])).join(empty)), read)
       expect(reader.end(read)).toBe(true)
@@ -175,7 +177,7 @@ describe('a streamed Anthropic message', () => {
   )
 
   it('is the same byte by byte', () => {
-    const reader = createReader(EVENT_BYTES)
+    const reader = createReader(EVENT_BYTES, PARSED)
     const read: ProviderEvent[] = []
     for (const byte of bytesOf(claudeRich)) reader.read(Buffer.of(byte), read)
     expect(reader.end(read)).toBe(true)
@@ -185,14 +187,14 @@ describe('a streamed Anthropic message', () => {
 
 describe('the end of an Anthropic stream', () => {
   it('is signalled only by message_stop', () => {
-    const reader = createReader(EVENT_BYTES)
+    const reader = createReader(EVENT_BYTES, PARSED)
     const read: ProviderEvent[] = []
     reader.read(Buffer.from(frames([messageStart(), messageDelta('end_turn')])), read)
     expect(reader.end(read)).toBe(false)
   })
 
   it('stops all reading at message_stop', () => {
-    const reader = createReader(EVENT_BYTES)
+    const reader = createReader(EVENT_BYTES, PARSED)
     const read: ProviderEvent[] = []
     expect(reader.read(Buffer.from(frames([messageStop, messageStart()])), read)).toBe(true)
     expect(read).toEqual([])
@@ -260,7 +262,7 @@ describe('a failure inside an Anthropic stream', () => {
     ['without an error type of its own', '{"error":{"type":"overloaded_error","message":"Sorry"}}', 529],
     ['as text', 'Sorry', undefined],
   ])('may be an event named error: %s', (_name, data, status) => {
-    const reader = createReader(EVENT_BYTES)
+    const reader = createReader(EVENT_BYTES, PARSED)
     const failing = () => reader.read(Buffer.from(`event: error\ndata: ${data}\n\n`), [])
     expect(failing).toThrow(
       expect.objectContaining({ reason: 'error-frame', status, providerMessage: 'Sorry' }),

@@ -209,7 +209,12 @@ export class MessageWriter implements DeltaWriter {
     return begun + this.more('text', text, native, event)
   }
 
-  private more(member: TextMember, text: string, native: TextPiece['native'], event: TextPiece['event']): string {
+  private more(
+    member: TextMember,
+    text: string,
+    native: TextPiece['native'],
+    event: TextPiece['event'],
+  ): string {
     return native === undefined ? this.sink.more(member, text, event) : this.sink.delta(native)
   }
 
@@ -288,7 +293,10 @@ export class MessageWriter implements DeltaWriter {
   }
 
   /** Writes more of the arguments of a started call. */
-  private writeInput(call: WrittenCall, { event, form, isAssumed, isWhole, signature, text }: CallInput): string {
+  private writeInput(
+    call: WrittenCall,
+    { event, form, isAssumed, isWhole, signature, text }: CallInput,
+  ): string {
     if (signature !== undefined && !this.signed.has(call.id)) {
       this.signed.add(call.id)
       this.late.push(signedCallDetail(call.id, signature))

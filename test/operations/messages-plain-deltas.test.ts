@@ -7,8 +7,8 @@ import { anthropic } from '../../src/index.js'
 import { MessageWriter } from '../../src/operations/messages/reply/message-writer.js'
 import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
-import { createReader } from '../../src/providers/anthropic/reader.js'
 import { plainDelta } from '../../src/providers/anthropic/plain-delta.js'
+import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ModelReply } from '../../src/replies/model-reply.js'
 import { fed } from '../helpers/fed-reply.js'
 import { readEvents } from '../helpers/message-events.js'
@@ -90,7 +90,21 @@ const text = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('Hello', ' there', "it's", '#[]~') },
   fc.string({ unit: 'grapheme-ascii' }),
   fc.string(),
-  fc.constantFrom('', ' ', '"', '\\', '\n', '\u007f', 'é', '\u{1f600}', '\ud800', '"}', '{"type":"error"}'),
+  fc.constantFrom(
+    '',
+    ' ',
+    '"',
+    '\\',
+    '\n',
+    '\u007f',
+    'é',
+    '\u{1f600}',
+    '\ud800',
+    '\ufffd',
+    '"}',
+    '{"type":"error"}',
+  ),
+  fc.constantFrom('{}', '{"a":', '"b"}', '{"c":"\\""}', '[1', ']', 'null'),
 )
 const textDelta = fc.record({
   type: fc.constant('content_block_delta'),
@@ -99,7 +113,8 @@ const textDelta = fc.record({
     { weight: 6, arbitrary: fc.record({ type: fc.constant('text_delta'), text }) },
     fc.record({ text, type: fc.constant('text_delta') }),
     fc.record({ type: fc.constant('text_delta'), text, more: fc.constant(1) }),
-    fc.record({ type: fc.constant('thinking_delta'), thinking: text }),
+    { weight: 3, arbitrary: fc.record({ type: fc.constant('thinking_delta'), thinking: text }) },
+    { weight: 3, arbitrary: fc.record({ type: fc.constant('input_json_delta'), partial_json: text }) },
     fc.constantFrom<unknown>({ type: 'text_delta' }, { type: 'text_delta', text: 5 }, null, 'text'),
   ),
 })
@@ -114,6 +129,8 @@ const event = fc.oneof(
         { type: 'text', text: '' },
         { type: 'text', text: 'Hi' },
         { type: 'thinking', thinking: '', signature: '' },
+        { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} },
+        { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
         null,
       ),
     }),
@@ -132,13 +149,17 @@ const spelling = fc.constantFrom<(json: string) => string>(
   (json) => json.replace(/"index":(\d)/, '"index":0$1'),
   (json) => json.replace(/"index":(\d)/, '"index":$1.0'),
   (json) => json.replace(/:/, ': '),
-  (json) => json.replace('"text":"', '"text":"\\u0041'),
+  (json) => json.replace(/"(text|thinking|partial_json)":"/, '"$1":"\\u0041'),
+  (json) => json.replace(/"(text|thinking|partial_json)":"/, '"$1":"\\/'),
+  (json) => json.replace(/"(text|thinking|partial_json)":"/, '"$1":"a","$1":"'),
+  // A quote, so that the text ends before its event.
+  (json) => json.replace(/"(text|thinking|partial_json)":"/, '"$1":"a"},"more":{"b":"'),
   (json) => json.slice(0, -1),
 )
 
-describe('the fast path for text in a Messages API stream', () => {
+describe('the fast path for pieces of text in a Messages API stream', () => {
   it('changes only white space, whatever the input and however it is cut into reads', () => {
-    let fast = 0
+    const fast = { text: 0, thinking: 0, tool_use: 0 }
     fc.assert(
       fc.property(
         fc.array(fc.tuple(event, spelling), { maxLength: 20 }),
@@ -153,7 +174,8 @@ describe('the fast path for text in a Messages API stream', () => {
           const events = given.map(([value, spell]) => {
             if (value.type !== 'content_block_delta') return frame(JSON.stringify(value))
             const json = spell(JSON.stringify(value))
-            if (plainDelta(toLatin1(json)) !== undefined) fast++
+            const plain = plainDelta(toLatin1(json))
+            if (plain !== undefined) fast[plain.kind]++
             return frame(json)
           })
           const all = [...started, ...events]
@@ -162,7 +184,14 @@ describe('the fast path for text in a Messages API stream', () => {
       ),
       RUNS,
     )
-    expect(fast).toBeGreaterThan(500)
+    for (const times of Object.values(fast)) expect(times).toBeGreaterThan(100)
+  })
+
+  it('leaves bytes that are not UTF-8 to the parser, which replaces them', () => {
+    const event = (text: string) =>
+      `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}`
+    expect(plainDelta(event('\xc3\xa9'))).toMatchObject({ text: 'é' })
+    expect(plainDelta(event('\xff'))).toBeUndefined()
   })
 
   describe('through a router', () => {
