@@ -190,7 +190,8 @@ class GivenCalls {
     const input = this.inputs.get(key)
     if (input === undefined) return piece
     const text = input.take(piece.input)
-    return { ...piece, form: 'custom', input: piece.isLast === true ? text + input.end() : text }
+    const whole = piece.isLast === true ? text + input.end() : text
+    return { ...piece, form: 'custom', input: whole, event: undefined }
   }
 
   private endInputs(choice: number): CallPiece[] {
