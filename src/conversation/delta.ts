@@ -97,7 +97,7 @@ export interface CallPiece extends OfChoice {
   /** The event of Messages that brought its input, if that has nothing else. */
   readonly event?: NativeEvent | undefined
   /** Whether nothing more of the call follows. */
-  readonly isLast?: true
+  readonly isLast?: true | undefined
 }
 
 /** A tool call starts. Its name is complete, and its id is unique in its choice. */

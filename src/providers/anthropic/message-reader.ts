@@ -212,21 +212,27 @@ export class MessageReader {
         this.beginThought(given, this.textIn(given, 'thinking') ?? '', position)
         return
       case 'tool_use':
-        this.deltas.push({
-          type: 'call',
-          choice: 0,
-          call: position,
-          form: 'function',
-          id: textOf(given.id),
-          name: textOf(given.name),
-          input: '',
-          block: given,
-        })
+        this.beginCall(given, position, '', undefined)
         return
       case 'native':
         if (given.type === 'redacted_thinking') this.beginHidden(given, position)
         else this.deltas.push({ type: 'begin', choice: 0, kind: 'native', block: given })
     }
+  }
+
+  private beginCall(block: JsonObject, position: number, input: string, isLast: true | undefined): void {
+    const [id, name] = [textOf(block.id), textOf(block.name)]
+    this.deltas.push({
+      type: 'call',
+      choice: 0,
+      call: position,
+      form: 'function',
+      id,
+      name,
+      input,
+      block,
+      isLast,
+    })
   }
 
   private beginText(given: JsonObject, text: string): void {
@@ -339,14 +345,17 @@ export class MessageReader {
 
   /** Some servers send the whole input of a call at its start. */
   private giveInput(block: Block): void {
-    const { hasInput, input } = block
-    if (hasInput || saysNothing(input)) return
-    if (isObject(input)) {
-      this.give(block, exactTextOf(input))
-      return
-    }
+    if (block.hasInput) return
+    const input = this.inputOf(block)
+    if (input !== '') this.give(block, input)
+  }
+
+  /** Returns the JSON of the input at the start of a call. */
+  private inputOf({ input }: Block): string {
+    if (saysNothing(input)) return ''
+    if (isObject(input)) return exactTextOf(input)
     this.mend('arguments-decoded')
-    this.give(block, mendArguments(typeof input === 'string' ? input : JSON.stringify(input)))
+    return mendArguments(typeof input === 'string' ? input : JSON.stringify(input))
   }
 
   private endBlock(index: unknown, block: Block): void {
@@ -370,7 +379,11 @@ export class MessageReader {
   private readBlock(given: unknown): void {
     const block = this.blockOf(given)
     if (!isObject(given) || block.kind === 'lost') return
-    const { kind } = block
+    const { kind, position } = block
+    if (kind === 'tool_use') {
+      this.beginCall(given, position, this.inputOf(block), true)
+      return
+    }
     const text = kind === 'text' || kind === 'thinking' ? this.textIn(given, kind) : ''
     if (text === undefined) return
     this.begin(block, text === '' ? given : withText(given, kind, text))

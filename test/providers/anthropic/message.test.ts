@@ -92,11 +92,8 @@ describe('a whole Anthropic message', () => {
       { type: 'begin', kind: 'text', block: { type: 'text', text: '', citations: null } },
       { type: 'text', kind: 'text', text: 'B' },
       { type: 'done' },
-      { type: 'call', call: 5, id: 'toolu_1', name: 'look' },
-      { type: 'call', call: 5, input: '{"at":"sky"}' },
-      { type: 'call', call: 5, isLast: true },
-      { type: 'call', call: 6, id: 'toolu_2', name: 'refresh' },
-      { type: 'call', call: 6, isLast: true },
+      { type: 'call', call: 5, id: 'toolu_1', name: 'look', input: '{"at":"sky"}', isLast: true },
+      { type: 'call', call: 6, id: 'toolu_2', name: 'refresh', input: '', isLast: true },
       { type: 'end', reason: 'tool_use' },
     ])
   })

@@ -366,7 +366,7 @@ describe('unreadable content of an Anthropic stream', () => {
       found,
     )
     expect(found.map(({ type }) => type)).toEqual(['deltas', 'unreadable', 'usage'])
-    expect(callsOf(found)).toMatchObject([{ id: 'c' }, { isLast: true }])
+    expect(callsOf(found)).toMatchObject([{ id: 'c', isLast: true }])
   })
 })
 

@@ -20,7 +20,7 @@ export interface BlockSink {
   close(): string
 }
 
-const NONE: ReadonlySet<unknown> = new Set()
+const NONE: readonly unknown[] = []
 
 interface Gathered {
   readonly block: JsonObject
@@ -86,10 +86,12 @@ export class BodyBlocks implements BlockSink {
 
   /** Returns the JSON of the blocks, without those at some positions. */
   content(omitted = NONE): string {
-    return `[${this.blocks
-      .filter((_, position) => !omitted.has(position))
-      .map(writeBlock)
-      .join(',')}]`
+    let json = ''
+    for (const [position, block] of this.blocks.entries()) {
+      if (omitted.includes(position)) continue
+      json += json === '' ? writeBlock(block) : `,${writeBlock(block)}`
+    }
+    return `[${json}]`
   }
 }
 

@@ -39,6 +39,12 @@ interface WrittenCall {
   isWhole: boolean
 }
 
+interface Calls {
+  /** Every call whose block has started. */
+  readonly begun: Map<number, WrittenCall>
+  readonly waiting: Map<number, WaitingCall>
+}
+
 /** A tool call that started before the open one had all its arguments. */
 interface WaitingCall {
   readonly begun: CallBegin
@@ -64,15 +70,14 @@ export class MessageWriter implements DeltaWriter {
   private details: Members[] = []
   /** The open tool call. */
   private call: WrittenCall | undefined
-  /** Every call that has started. */
-  private readonly begun = new Map<number, WrittenCall>()
-  private readonly waiting = new Map<number, WaitingCall>()
+  /** Undefined until there is a call. */
+  private calls: Calls | undefined
   /** Deltas that came before the open call had all its arguments. A block must end before the next one starts. */
   private deferred: Delta[] = []
   /** Signatures that came after the start of their call. */
   private late: Members[] = []
-  /** The ids in details that were already sent. */
-  private readonly signed = new Set<unknown>()
+  /** The ids in details that were already sent. Undefined if there are none. */
+  private signed: Set<unknown> | undefined
   private hasRefused = false
   private stop = ENDED
 
@@ -103,7 +108,7 @@ export class MessageWriter implements DeltaWriter {
   endBody(lostCalls: (choice: number) => readonly number[]): void {
     const { gathered } = this
     if (gathered === undefined) return
-    const lost = new Set(lostCalls(0).map((call) => this.begun.get(call)?.block))
+    const lost = lostCalls(0).map((call) => this.calls?.begun.get(call)?.block)
     this.content = writeSafely(() => toLatin1(gathered.content(lost)))
     gathered.discard()
   }
@@ -131,8 +136,7 @@ export class MessageWriter implements DeltaWriter {
       case 'begin':
         if (delta.kind === 'message') return ''
         if (delta.kind !== 'call') return this.writeInTurn(delta)
-        this.waiting.set(delta.call, { begun: delta, inputs: [], hasEnded: false })
-        return this.writeWaiting(false)
+        return this.takeCall(delta)
       case 'input':
         return this.takeInput(delta)
       case 'done':
@@ -238,15 +242,26 @@ export class MessageWriter implements DeltaWriter {
   }
 
   private hide(details: readonly Members[]): string {
+    this.signed ??= new Set()
     for (const { id } of details) this.signed.add(id)
     const data = markDetails(hiddenDetails(details), this.thinker.provider)
     return this.close() + this.sink.open({ type: 'redacted_thinking', data }) + this.sink.close()
   }
 
+  private takeCall(begun: CallBegin): string {
+    this.calls ??= { begun: new Map(), waiting: new Map() }
+    if (this.hasUnfinishedCall || this.calls.waiting.size > 0) {
+      this.calls.waiting.set(begun.call, { begun, inputs: [], hasEnded: false })
+      return ''
+    }
+    return this.beginCall(begun, this.calls).sent
+  }
+
   private takeInput(input: CallInput): string {
-    const known = this.begun.get(input.call)
+    const { calls } = this
+    const known = calls?.begun.get(input.call)
     if (known !== undefined) return this.writeInput(known, input) + this.writeWaiting(false)
-    this.waiting.get(input.call)?.inputs.push(input)
+    calls?.waiting.get(input.call)?.inputs.push(input)
     return ''
   }
 
@@ -257,11 +272,13 @@ export class MessageWriter implements DeltaWriter {
    * incomplete
    */
   private writeWaiting(isLast: boolean): string {
+    const { calls } = this
+    if (calls === undefined || calls.waiting.size === 0) return ''
     let sent = ''
-    for (const [call, { begun, hasEnded, inputs }] of this.waiting) {
-      if (this.call !== undefined && !isLast && !this.call.isWhole) break
-      this.waiting.delete(call)
-      const { written, sent: start } = this.beginCall(begun)
+    for (const [call, { begun, hasEnded, inputs }] of calls.waiting) {
+      if (this.hasUnfinishedCall && !isLast) break
+      calls.waiting.delete(call)
+      const { written, sent: start } = this.beginCall(begun, calls)
       sent += start
       for (const input of inputs) sent += this.writeInput(written, input)
       if (hasEnded) sent += this.close()
@@ -270,25 +287,25 @@ export class MessageWriter implements DeltaWriter {
   }
 
   private endCall(call: number): string {
-    const waiting = this.waiting.get(call)
+    const waiting = this.calls?.waiting.get(call)
     if (waiting !== undefined) waiting.hasEnded = true
-    const written = this.begun.get(call)
+    const written = this.calls?.begun.get(call)
     return written === undefined || written !== this.call ? '' : this.close() + this.writeWaiting(false)
   }
 
-  private beginCall({ block: given, call, id: givenId, name, signature }: CallBegin): {
-    written: WrittenCall
-    sent: string
-  } {
+  private beginCall(
+    { block: given, call, id: givenId, name, signature }: CallBegin,
+    calls: Calls,
+  ): { written: WrittenCall; sent: string } {
     const id = idForClaude(givenId)
-    const isHidden = signature === undefined || this.signed.has(givenId)
+    const isHidden = signature === undefined || this.signed?.has(givenId) === true
     const hidden = isHidden ? '' : this.hide([signedCallDetail(id, signature)])
     const isNative = given !== undefined
     const begun = this.begin('tool_use', { type: 'tool_use', ...given, id, name, input: {} }, isNative)
     const block = (this.gathered?.count ?? 0) - 1
     const written = { id, isNative, block, hasArguments: false, isWhole: false }
     this.call = written
-    this.begun.set(call, written)
+    calls.begun.set(call, written)
     return { written, sent: hidden + begun }
   }
 
@@ -297,7 +314,8 @@ export class MessageWriter implements DeltaWriter {
     call: WrittenCall,
     { event, form, isAssumed, isWhole, signature, text }: CallInput,
   ): string {
-    if (signature !== undefined && !this.signed.has(call.id)) {
+    if (signature !== undefined && this.signed?.has(call.id) !== true) {
+      this.signed ??= new Set()
       this.signed.add(call.id)
       this.late.push(signedCallDetail(call.id, signature))
     }
