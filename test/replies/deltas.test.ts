@@ -139,6 +139,21 @@ const dataIn = (stream: string) =>
     .filter((line) => line.startsWith('data: {'))
     .map((line) => JSON.parse(line.slice('data: '.length)))
 
+describe('a thought whose provider sent text of another before its start', () => {
+  it('is apart from it in a chat, in a stream and in a body', () => {
+    const block = { type: 'thinking', thinking: '', signature: '' }
+    const events = [
+      deltas(text('thought', 'Let me')),
+      deltas({ type: 'begin', choice: 0, kind: 'thought', block }, text('thought', 'see')),
+      deltas({ type: 'done', choice: 0 }, text('text', 'Hi')),
+    ]
+    for (const stream of [true, false]) {
+      const said = play('chat', events, stream).matchAll(/"reasoning":("[^"]*")/g)
+      expect([...said].map(([, json]) => JSON.parse(json!)).join('')).toBe('Let me\n\nsee')
+    }
+  })
+})
+
 describe('a reply of thoughts, texts and calls in turn', () => {
   it.each(Object.keys(WRITERS))('has the same bytes from deltas as from chunks at /%s', (api) => {
     for (const stream of [true, false]) {

@@ -13,20 +13,17 @@ import { BETWEEN_THOUGHTS, completeDetails } from './complete-details.js'
 
 /** Parts the thoughts of each choice by a blank line, since chats have one text for all of them. */
 export class Thoughts {
-  /** Whether the provider shows where thoughts start. */
-  areParted = false
   private readonly said = new Set<number>()
   private readonly apart = new Set<number>()
 
   begin(choice: number): void {
-    this.areParted = true
     if (this.said.has(choice)) this.apart.add(choice)
   }
 
   /** Returns text of a thought, after a blank line if it is the first one of a further thought. */
   parted(choice: number, text: string): string {
     this.said.add(choice)
-    return this.apart.delete(choice) ? `${BETWEEN_THOUGHTS}${text}` : text
+    return this.apart.size > 0 && this.apart.delete(choice) ? `${BETWEEN_THOUGHTS}${text}` : text
   }
 }
 
@@ -130,7 +127,7 @@ export class ChatChoice {
 
   private addText({ choice, kind, of, text: given }: TextPiece): void {
     const { reasoningName, said } = this
-    const text = kind === 'thought' && this.thoughts.areParted ? this.thoughts.parted(choice, given) : given
+    const text = kind === 'thought' ? this.thoughts.parted(choice, given) : given
     if (kind === 'text') said.content = joinText(said.content, text)
     else if (kind === 'refusal') said.refusal = joinText(said.refusal, text)
     else {
