@@ -1,7 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../helpers/free-port.js'
 import { codeBlocks } from '../helpers/markdown.js'
@@ -50,7 +51,8 @@ export class Application implements Place {
     }
     try {
       await make(app, folder, own)
-      const server = await serve(app.start(port), folder, own, port)
+      const place = app.alone === undefined ? folder : await alone(join(folder, app.alone))
+      const server = await serve(app.start(port), place, own, port)
       return new Application(`http://127.0.0.1:${port}${app.mount ?? '/compat/v1'}`, upstream, server)
     } catch (error) {
       await upstream.close()
@@ -66,6 +68,16 @@ export class Application implements Place {
     await ended
     await this.upstream.close()
   }
+}
+
+/** Copies a file to a folder of its own, of the system's temporary ones, and returns that. */
+async function alone(file: string): Promise<string> {
+  const folder = join(tmpdir(), 'compat-router-bundles', basename(dirname(dirname(file))))
+  await rm(folder, { recursive: true, force: true })
+  await cp(file, join(folder, basename(file)))
+  // What ends in .js is an ES module.
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+  return folder
 }
 
 const made = new Map<string, Promise<void>>()
@@ -84,7 +96,9 @@ function make(app: App, folder: string, env: Readonly<Record<string, string>>): 
 /** Writes the files of an application, with the lines of the documents among them. */
 async function lay(app: App, folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
-  const together = APPS.filter((other) => other === app || (app.folder && other.folder === app.folder))
+  const others = APPS.filter(
+    ({ file, folder }) => folder !== undefined && folder === app.folder && file !== app.file,
+  )
   const files = {
     'package.json': JSON.stringify({
       name: `host-${app.name}`,
@@ -97,7 +111,7 @@ async function lay(app: App, folder: string): Promise<void> {
     'tsconfig.json': '{}',
     'options.js': OPTIONS,
     ...app.files,
-    ...Object.fromEntries(together.map((one) => [one.file, linesOf(one)])),
+    ...Object.fromEntries([app, ...others].map((one) => [one.file, linesOf(one)])),
   }
   for (const [name, text] of Object.entries(files)) {
     const file = join(folder, name)

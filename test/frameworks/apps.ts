@@ -2,7 +2,7 @@ import { BACK_PRESSURE, EARLY_LEAVE, LARGE_BODY, PREFLIGHT, REFUSALS } from './s
 
 /** An application of a framework. */
 export interface App {
-  /** The block of docs/frameworks.md that mounts the router, `app=NAME` or `run=NAME`. */
+  /** The block of docs/frameworks.md that mounts the router, with `app=NAME` or `run=NAME`. */
   readonly name: string
   /** As the documents call it. */
   readonly title: string
@@ -18,6 +18,8 @@ export interface App {
   readonly files?: Readonly<Record<string, string>>
   /** Programs of the packages with their arguments, one after the other. */
   readonly build?: readonly (readonly string[])[]
+  /** The one file of the build that is served, in a folder outside of all packages. */
+  readonly alone?: string
   /** The program that serves it, on this port of 127.0.0.1. `PORT` and `HOST` are in its environment. */
   readonly start: (port: string) => readonly string[]
   /** Checks that do not hold, as the documents say. */

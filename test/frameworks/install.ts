@@ -27,7 +27,9 @@ export default async function install(project: TestProject): Promise<void> {
   const changedAt = async (file: string) =>
     (await stat(join(import.meta.dirname, file)).catch(() => undefined))?.mtimeMs ?? 0
   if ((await changedAt('node_modules/.package-lock.json')) < (await changedAt('package-lock.json'))) {
-    await run('npm', ['ci', '--ignore-scripts'], { cwd: import.meta.dirname, env })
+    const here = { cwd: import.meta.dirname, env }
+    await run('npm', ['ci', '--ignore-scripts'], here)
+    await run('npm', ['rebuild', 'bun'], here)
   }
   await installPackage()
   project.provide('env', env)

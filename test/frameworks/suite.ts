@@ -14,11 +14,14 @@ export interface Place {
 /** Two tokens in and three out, at 1 and 2 credits a token, as the options of every application say. */
 const USAGE = { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 }
 const COST = 8
-const STREAM = { 'content-type': 'text/event-stream' }
+const EVENT_STREAM = { 'content-type': 'text/event-stream' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const HEADERS = { authorization: 'Bearer sk-demo', ...JSON_TYPE }
 const LARGE_BYTES = 3_000_000
 
+/** Checks that any server must pass. */
+export const CHARGE = 'charges a call, and the ledger has what the reply says'
+export const STREAM = 'passes each piece of a stream on as it comes, and charges it'
 /** A check that takes a host which reads a reply no faster than its client. */
 export const BACK_PRESSURE = 'holds the provider back while a client does not read'
 /** A check that takes a `request.signal` which tells whether the client has left. */
@@ -113,7 +116,7 @@ async function readUntil(response: IncomingMessage, wanted: string): Promise<str
 
 /** What an application must do, whatever its framework, by the words of the table in the documents. */
 export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> = {
-  async 'charges a call, and the ledger has what the reply says'(place) {
+  async [CHARGE](place) {
     const before = await spent(place)
     answerOnce(place.upstream)
     const { status, body } = await post(place, chat('Hi'))
@@ -121,14 +124,14 @@ export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> =
     expect(await spent(place)).toBe(before + COST)
   },
 
-  async 'passes each piece of a stream on as it comes, and charges it'(place) {
+  async [STREAM](place) {
     const before = await spent(place)
     let goOn!: () => void
     const seen = new Promise<void>((resolve) => {
       goOn = resolve
     })
     place.upstream.scriptOnce([
-      { head: 200, headers: STREAM },
+      { head: 200, headers: EVENT_STREAM },
       { write: words('first') },
       { wait: seen },
       { write: words('second') + ENDING },
@@ -147,7 +150,7 @@ export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> =
   async 'charges a client that leaves during a stream, and ends the call of the provider'(place) {
     const before = await spent(place)
     const asked = place.upstream.nextRequest()
-    place.upstream.scriptOnce([{ head: 200, headers: STREAM }, { write: words('first') }, 'stall'])
+    place.upstream.scriptOnce([{ head: 200, headers: EVENT_STREAM }, { write: words('first') }, 'stall'])
     const { request, response } = send(place, 'POST', '/chat/completions', chat('Hi', { stream: true }))
     await readUntil(await response, 'first')
     request.destroy()
@@ -171,7 +174,7 @@ export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> =
     const pieces = 1_000
     let written = 0
     place.upstream.scriptOnce(async (reply) => {
-      reply.head(200, STREAM)
+      reply.head(200, EVENT_STREAM)
       for (; written < pieces && reply.open; written++) await reply.write(piece)
       if (reply.open) await reply.write(ENDING)
       reply.end()
