@@ -67,7 +67,7 @@ export class ToolCallStream {
     private readonly choice: number,
     private readonly newId: () => string,
     private readonly losses: Losses,
-    private readonly tally: TokenTally,
+    private readonly tally: Pick<TokenTally, 'add'>,
   ) {}
 
   /** Whether there is a call that can be read. */
@@ -171,6 +171,15 @@ export class ToolCallStream {
     }
     if (piece.isLast === true) this.endNow(call, sent)
     return input !== '' || isMoreOfName || own !== undefined || isSigned
+  }
+
+  /** Adds the deltas of a call that comes in one piece. */
+  takeWhole(piece: AnyPiece, isCut: boolean, sent: Delta[]): void {
+    this.take(piece, 0, sent)
+    const { last } = this
+    if (last === undefined) return
+    last.hasEnded = true
+    this.endOne(last, isCut, sent)
   }
 
   /** Ends a call of which nothing more follows. */
@@ -433,8 +442,7 @@ export function takeCalls(
     if (isObject(raw)) {
       const piece = readPiece(raw, losses)
       if (piece !== undefined) token = calls.take(piece, providerChoice, sent) || token
-    } else if (saysNothing(raw)) losses.mend('tool-call-skipped')
-    else losses.add('a tool call is not an object', raw)
+    } else missCall(raw, losses)
   }
   return token
 }
@@ -491,109 +499,43 @@ function ownFields(raw: JsonObject): Members | undefined {
   return own
 }
 
-/**
- * Returns the deltas of the readable tool calls in a whole message, each with a unique id, a name and arguments as text.
- *
- * @param isCut whether the message was cut off, so that a call without arguments may be incomplete
- */
-export function readWholeCalls(
-  given: unknown,
-  { choice, isCut, losses, newId }: Pick<WholeCalls, 'choice' | 'isCut' | 'losses' | 'newId'>,
-): Delta[] {
-  const calls = listed(given, losses)
-  if (calls.length > MAX_TOOL_CALLS) losses.add(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
-  const read: WholeCalls = { deltas: [], count: 0, ids: new Map(), choice, newId, losses, isCut }
-  for (const call of calls.slice(0, MAX_TOOL_CALLS)) readOne(call, read)
-  return read.deltas
-}
+/** The output of whole calls is counted once their message is passed on. */
+const UNCOUNTED: Pick<TokenTally, 'add'> = { add: () => {} }
 
-interface WholeCalls {
-  readonly deltas: Delta[]
-  count: number
-  /** The call of each id as JSON. */
-  readonly ids: Map<string, string>
+export interface WholeCalls {
   readonly choice: number
   readonly newId: () => string
   readonly losses: Losses
+  /** Whether the message was cut off, so that a call without arguments may be incomplete. */
   readonly isCut: boolean
 }
 
-function readOne(call: unknown, read: WholeCalls): void {
-  const { ids, isCut, losses, newId } = read
-  if (!isObject(call)) {
-    if (saysNothing(call)) losses.mend('tool-call-skipped')
-    else losses.add('a tool call is not an object', outputIn(call))
-    return
+/** Returns the deltas of the readable tool calls in a whole message. Each of them is one call. */
+export function readWholeCalls(given: unknown, { choice, isCut, losses, newId }: WholeCalls): Delta[] {
+  const calls = new ToolCallStream(choice, newId, losses, UNCOUNTED)
+  const read: Delta[] = []
+  const known = new Set<string>()
+  for (const [index, raw] of listed(given, losses).entries()) {
+    const piece = isObject(raw) ? readPiece({ ...raw, index }, losses) : undefined
+    const { details, id, input, name } = piece ?? {}
+    if (piece === undefined) missCall(raw, losses)
+    else if (name === undefined) {
+      if (id === undefined && saysNothing(details?.arguments ?? details?.input))
+        losses.mend('tool-call-skipped')
+      else losses.add('a tool call has no name', details)
+    } else {
+      const call = JSON.stringify([id, name, input])
+      if (id !== undefined && known.has(call)) losses.mend('arguments-repeated')
+      else calls.takeWhole(piece, isCut, read)
+      known.add(call)
+    }
   }
-  const kind = isObject(call.custom) || call.type === 'custom' ? 'custom' : 'function'
-  const flat = isObject(call[kind]) ? undefined : flatDetails(call)
-  if (flat !== undefined) losses.mend('tool-call-mapped')
-  const details = flat ?? call[kind]
-  const name = isObject(details) ? textOf(details.name) : undefined
-  if (!isObject(details) || name === undefined) {
-    const args = isObject(details) ? (details.arguments ?? details.input) : undefined
-    if (saysNothing(args) && textOf(call.id) === undefined) losses.mend('tool-call-skipped')
-    else losses.add('a tool call has no name', outputIn(call))
-    return
-  }
-  const text = argumentText(kind === 'custom' ? details.input : details.arguments)
-  if (text === undefined) {
-    losses.add('the arguments of a tool call are not text', outputIn(call))
-    return
-  }
-  const args = new CallArguments(kind === 'function', losses)
-  args.take(text)
-  const own = textOf(call.id)
-  const whole = args.end(isCut)
-  const json = JSON.stringify([name, whole])
-  if (own !== undefined && ids.get(own) === json) {
-    losses.mend('arguments-repeated')
-    return
-  }
-  const id = own === undefined || ids.has(own) ? newId() : own
-  ids.set(id, json)
-  const rest = mendExtra(restOf(call, flat !== undefined), losses)
-  const begun: Omit<CallBegin, 'call' | 'id'> = {
-    type: 'begin',
-    kind: 'call',
-    choice: read.choice,
-    form: kind,
-    name,
-    signature: googleSignature(rest),
-    rest: membersOf(rest),
-    details: membersOf(details, DETAILS[kind]),
-  }
-  addWhole(read, { ...begun, call: read.count, id }, whole, args.isWhole)
-  for (const further of args.further())
-    addWhole(read, { ...begun, call: read.count, id: newId() }, further, true)
+  return read
 }
 
-function addWhole(read: WholeCalls, begun: CallBegin, text: string, isWhole: boolean): void {
-  read.count++
-  read.deltas.push(begun)
-  if (text === '') return
-  const { call, choice, form } = begun
-  read.deltas.push({
-    type: 'input',
-    choice,
-    call,
-    form,
-    text,
-    isWhole,
-    signature: undefined,
-    rest: undefined,
-  })
-}
-
-function restOf(call: JsonObject, isFlat: boolean): JsonObject {
-  const { index: _index, id: _id, type: _type, function: _function, custom: _custom, ...rest } = call
-  if (isFlat) for (const field of FLAT_FIELDS) delete rest[field]
-  return rest
-}
-
-/** Returns the output in a tool call of any shape. */
-function outputIn(call: unknown): unknown {
-  return isObject(call) ? (call.function ?? call.custom) : call
+function missCall(raw: unknown, losses: Losses): void {
+  if (saysNothing(raw)) losses.mend('tool-call-skipped')
+  else losses.add('a tool call is not an object', raw)
 }
 
 /** Returns undefined if the value is neither text nor an object. */
