@@ -23,7 +23,7 @@ export class ChatWriter implements DeltaWriter {
   /** The start of each chunk, up to its choices. Undefined for a body. */
   private readonly head: string | undefined
   /** The choices of a body, by their indexes. Undefined if nobody reads them. */
-  private gathered: Map<number, ChatChoice> | undefined
+  private gathered: ChatChoice[] | undefined
   /** The choices of a body, written before anything was charged for them. */
   private written = ''
   private gatheredBytes = 0
@@ -35,7 +35,7 @@ export class ChatWriter implements DeltaWriter {
     isStream: boolean,
   ) {
     if (!isStream) {
-      this.gathered = new Map()
+      this.gathered = []
       return
     }
     const { created, id, model } = top
@@ -59,9 +59,10 @@ export class ChatWriter implements DeltaWriter {
   }
 
   endBody(lostCalls: (choice: number) => readonly number[]): void {
-    const choices = [...(this.gathered ?? [])].sort(([one], [other]) => one - other)
+    const choices = this.gathered ?? []
+    // `flatMap` passes over choices that the reply does not have.
     this.written = writeSafely(() =>
-      toLatin1(JSON.stringify(choices.map(([index, choice]) => choice.written(index, lostCalls(index))))),
+      toLatin1(JSON.stringify(choices.flatMap((choice, index) => choice.written(index, lostCalls(index))))),
     )
     this.discard()
   }
@@ -88,10 +89,10 @@ export class ChatWriter implements DeltaWriter {
     const { gathered } = this
     if (gathered === undefined) return
     this.gatheredBytes += delta.type === 'text' ? DELTA_BYTES + delta.text.length : memorySize(delta)
-    let choice = gathered.get(delta.choice)
+    let choice = gathered[delta.choice]
     if (choice === undefined) {
       choice = new ChatChoice(this.reasoningName, false, this.thoughts)
-      gathered.set(delta.choice, choice)
+      gathered[delta.choice] = choice
     }
     choice.add(delta)
   }
