@@ -10,6 +10,7 @@ import {
   nameSchema,
   parseField,
   parseInput,
+  referenceSchema,
   rowsSchema,
   signedCreditsSchema,
 } from '../rules/schemas.js'
@@ -71,7 +72,7 @@ export interface AccountsAdmin {
 const creditSchema = z.strictObject({
   account: nameSchema,
   amount: signedCreditsSchema,
-  reference: nameSchema.optional(),
+  reference: referenceSchema,
   memo: labelSchema.optional(),
 })
 

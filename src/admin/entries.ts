@@ -7,9 +7,9 @@ import {
   creditsSchema,
   idSchema,
   labelSchema,
-  nameSchema,
   parseField,
   parseInput,
+  referenceSchema,
   whose,
 } from '../rules/schemas.js'
 import type { PostedEntry } from '../sql/credits.js'
@@ -59,7 +59,7 @@ export interface EntriesAdmin {
 }
 
 const refundSchema = z.strictObject({
-  reference: nameSchema.optional(),
+  reference: referenceSchema,
   memo: labelSchema.optional(),
 })
 

@@ -107,7 +107,7 @@ const sessionSchema = z.strictObject({
   endsAt: timeSchema.optional(),
 })
 const refreshSchema = z.strictObject({ ttlMs: ttlSchema })
-const revokeSchema = z.strictObject({ account: nameSchema, label: labelSchema.optional() })
+const revokeSchema = z.strictObject({ account: nameSchema, label: whose(labelSchema) })
 
 type ReadRequest = z.infer<typeof sessionSchema>
 

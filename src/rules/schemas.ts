@@ -107,11 +107,18 @@ export const idsSchema = z.array(idSchema).readonly()
  * filter and show everybody's rows to a user whose session has ended.
  */
 export function whose<Output>(schema: z.ZodType<Output, unknown>) {
+  return neverUndefined(schema, 'for all')
+}
+
+/** The optional reference of a posting. An explicit `undefined` is refused: a repeat would post a second time. */
+export const referenceSchema = neverUndefined(nameSchema, 'if no repeat needs to be recognised')
+
+function neverUndefined<Output>(schema: z.ZodType<Output, unknown>, leftOut: string) {
   return z
     .unknown()
     .refine(
       (value): boolean => value !== undefined,
-      'is undefined: give a value, or leave the field out for all',
+      `is undefined: give a value, or leave the field out ${leftOut}`,
     )
     .pipe(schema)
     .exactOptional()

@@ -26,7 +26,7 @@ type FunctionName = {
 interface Row {
   /** The arguments of a call that succeeds. */
   readonly args: (made: Made) => readonly unknown[]
-  /** The fields that say whose rows are meant. They refuse `undefined` and null, and so does each argument outside of an object. */
+  /** The fields that say whose rows are meant, or what is no repeat. They refuse `undefined` and null, and so does each argument outside of an object. */
   readonly whose?: readonly string[]
   /** The fields that may be `undefined`, as if they were left out. */
   readonly free?: readonly string[]
@@ -68,8 +68,8 @@ const spendRow = {
 const accountRow: Row = { args: () => [ALICE] }
 const creditRow: Row = {
   args: () => [{ account: ALICE, amount: '1', memo: 'm', reference: 'r' }],
-  whose: ['account'],
-  free: ['memo', 'reference'],
+  whose: ['account', 'reference'],
+  free: ['memo'],
 }
 const change = { account: ALICE }
 
@@ -87,7 +87,8 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   },
   'entries.refund': {
     args: ({ entryId }) => [entryId, '0.000000001', { memo: 'm', reference: 'refund' }],
-    free: ['memo', 'reference'],
+    whose: ['reference'],
+    free: ['memo'],
     optional: [1, 2],
   },
   'entries.list': {
@@ -182,7 +183,7 @@ const rows: Readonly<Record<FunctionName, Row>> = {
     free: ['ttlMs'],
     optional: [1],
   },
-  'sessions.revoke': { args: () => [{ account: ALICE, label: 'x' }], whose: ['account'], free: ['label'] },
+  'sessions.revoke': { args: () => [{ account: ALICE, label: 'x' }], whose: ['account', 'label'] },
   'models.put': {
     args: () => [model, { ifAbsent: true, was: undefined }],
     free: ['ifAbsent', 'was'],
