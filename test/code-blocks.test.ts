@@ -369,7 +369,7 @@ describe('a code block of the documents', () => {
     )
     expect(demos.map(({ directives }) => directives.run ?? directives.app)).toEqual([
       ...['mount', 'start', 'fast-lane', 'nest', 'nest-module', 'nest-fastify'],
-      ...['elysia', 'trpc', 'bundled', 'express', 'connect', 'http'],
+      ...['elysia', 'trpc', 'bun', 'deno', 'bundled', 'express', 'connect', 'http'],
       ...['koa', 'hapi', 'fastify', 'hono', 'custom-store'],
     ])
     const forThisMachine = /(?:\.listen\(3000, |host(?:name)?: )'(?:localhost|127\.0\.0\.1)'/

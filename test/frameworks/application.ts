@@ -126,8 +126,8 @@ function linesOf({ file, name }: App): string {
   if (!PAGE.includes(`\`${file}\``) && file !== 'main.ts') throw new Error(`The page does not name ${file}`)
   const path = relative(dirname(file), 'options.js')
   const lines = found[0]!.text
-    .replace("3000, 'localhost'", "Number(process.env.PORT), '127.0.0.1'")
-    .replace("port: 3000, hostname: 'localhost'", "port: Number(process.env.PORT), hostname: '127.0.0.1'")
+    .replace('3000', 'Number(process.env.PORT)')
+    .replace("'localhost'", "'127.0.0.1'")
   return `import { options } from '${path.startsWith('.') ? path : `./${path}`}'\n${lines}`
 }
 

@@ -212,6 +212,21 @@ export const APPS: readonly App[] = [
     start: () => ['node', 'main.js'],
   },
   {
+    name: 'bun',
+    title: 'Bun',
+    package: 'bun',
+    file: 'main.ts',
+    start: () => ['bun', 'main.ts'],
+  },
+  {
+    name: 'deno',
+    title: 'Deno',
+    package: 'deno',
+    file: 'main.ts',
+    files: { 'deno.json': '{ "nodeModulesDir": "manual" }' },
+    start: () => ['deno', 'run', '--allow-all', 'main.ts'],
+  },
+  {
     name: 'vite',
     title: "Vite's development server",
     package: 'vite',
