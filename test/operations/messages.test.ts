@@ -320,6 +320,17 @@ describe('a native provider of the Messages API', () => {
     expect(lastBody().messages).toMatchObject([{}, { content: [{ type: 'text', text: 'b' }] }, {}])
   })
 
+  it('gets no block of the system prompt without text, which it refuses', async () => {
+    await startWith([native, 'claude-x'])
+    service.upstream.script(answerJson(message([{ type: 'text', text: 'Hi' }])))
+    const messages = [{ role: 'user', content: 'a' }]
+    const said = { type: 'text', text: 'Be kind' }
+    await whole({ messages, system: [{ type: 'text', text: ' ' }, said] })
+    expect(lastBody().system).toEqual([said])
+    await whole({ messages, system: [{ type: 'text', text: '' }] })
+    expect(lastBody()).not.toHaveProperty('system')
+  })
+
   it('gets no thinking that OpenAI signed, as a server in between may have sent it, but its own', async () => {
     await startWith([native, 'claude-x'])
     service.upstream.script(answerJson(message([{ type: 'text', text: 'Hi' }])))

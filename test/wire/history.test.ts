@@ -109,6 +109,11 @@ const replies: readonly (readonly [name: string, given: Message, sent: Message |
     { role: 'assistant', content: null, refusal: 'I will not.' },
     { role: 'assistant', content: 'I will not.' },
   ],
+  [
+    'a refusal beside an empty text, as a client puts a stream together',
+    { role: 'assistant', content: '', refusal: 'I will not.' },
+    { role: 'assistant', content: 'I will not.' },
+  ],
   ['null content alone', { role: 'assistant', content: null, refusal: null }, null],
   ['no content at all', { role: 'assistant' }, null],
   ['an empty text', { role: 'assistant', content: '' }, null],

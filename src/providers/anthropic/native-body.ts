@@ -1,7 +1,7 @@
 import { ofTypeObject } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
-import { fittingTurns } from './native-turns.js'
+import { fittingTurns, isBlank } from './native-turns.js'
 import type { SentThinking } from './request.js'
 
 const THINKING = new Set<unknown>(['thinking', 'redacted_thinking'])
@@ -16,9 +16,19 @@ export function nativeBody(request: MessagesRequest, stream: boolean, thinking: 
   if (stream) body.stream = true
   if (!thinking.budget) delete body.thinking
   fitTools(body)
+  fitSystem(body)
   const { messages, model } = request
   body.messages = fittingTurns(thinking.blocks ? messages : withoutThinking(messages), model)
   return body
+}
+
+/** The API refuses a block without text in the system prompt. */
+function fitSystem(body: JsonObject): void {
+  const { system } = body
+  if (!Array.isArray(system) || !system.some(isBlank)) return
+  const said = system.filter((block: JsonObject) => !isBlank(block))
+  if (said.length > 0) body.system = said
+  else delete body.system
 }
 
 /** The API refuses a choice without tools, and a schema without a type. */
@@ -45,6 +55,7 @@ export function countBody(request: MessagesRequest): JsonObject {
   const body: JsonObject = {}
   for (const name of COUNTED) if (request[name] !== undefined) body[name] = request[name]
   fitTools(body)
+  fitSystem(body)
   body.messages = fittingTurns(request.messages, request.model)
   return body
 }

@@ -9,7 +9,8 @@ type Messages = MessagesRequest['messages']
 
 const isCall = ({ type }: JsonObject): boolean => type === 'tool_use'
 const isResult = ({ type }: JsonObject): boolean => type === 'tool_result'
-const isBlank = ({ text, type }: JsonObject): boolean =>
+/** Whether a block has no text, which the API refuses. */
+export const isBlank = ({ text, type }: JsonObject): boolean =>
   type === 'text' && typeof text === 'string' && text.trim() === ''
 
 function blocksOf({ content }: JsonObject): readonly JsonObject[] {

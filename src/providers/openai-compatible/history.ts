@@ -243,11 +243,11 @@ function textIn(items: unknown, names: readonly string[]): string {
   return texts.join('')
 }
 
-/** Most providers require content of a reply without calls, if only the empty string. */
+/** Most providers require content of a reply without calls, if only the empty string, and many know no `refusal`. */
 function changeContent(message: ChatMessage, changed: JsonObject): void {
   const { content, refusal } = message
-  if ((content ?? undefined) !== undefined) return
-  changed.content = textOf(refusal) ?? ''
+  if ((content ?? '') !== '') return
+  if ((content ?? undefined) === undefined || isText(refusal)) changed.content = textOf(refusal) ?? ''
   if ('refusal' in message) changed.refusal = undefined
 }
 
