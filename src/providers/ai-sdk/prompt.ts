@@ -21,7 +21,9 @@ export interface PromptTarget extends ModelNames {
  * Converts messages to a prompt of the specification. Consecutive tool results form one message. Each has the name of
  * the call that it answers, as the specification requires. Messages without content are omitted, except those of users.
  *
- * Packages of Claude and Gemini accept system messages only at the beginning, so all of them are moved there.
+ * Packages of Claude and Gemini accept system messages only at the beginning, so all of them are moved there. A
+ * conversation that begins with a reply, since its client has cut it, gets words before it for Gemini, and its replies that
+ * follow each other are one: Gemini takes calls only behind a turn of the user or of results.
  */
 export function toPrompt(
   messages: readonly Turn[],
@@ -34,8 +36,11 @@ export function toPrompt(
   /** The names of calls by their ids. */
   const names = new Map<string, string>()
   let results: PromptPart[] | undefined
+  /** The last reply, if it takes those that follow it. */
+  let reply: PromptPart[] | undefined
   for (const message of systemFirst(messages, target)) {
     if (message.role !== 'tool') results = undefined
+    if (message.role !== 'assistant') reply = undefined
     switch (message.role) {
       case 'system':
       case 'developer': {
@@ -57,7 +62,17 @@ export function toPrompt(
           ids,
           names,
         )
-        if (content.length > 0) prompt.push({ role: 'assistant', content })
+        if (content.length === 0) break
+        if (reply !== undefined) {
+          for (const part of content) reply.push(part)
+          break
+        }
+        if (isGemini(target)) {
+          reply = content
+          const last = prompt.at(-1)
+          if (last === undefined || last.role === 'system') prompt.push(BEGINNING)
+        }
+        prompt.push({ role: 'assistant', content })
         break
       }
       case 'tool': {
@@ -73,6 +88,12 @@ export function toPrompt(
     }
   }
   return prompt
+}
+
+/** Short enough for what every estimate of a prompt adds to it. */
+const BEGINNING: PromptMessage = {
+  role: 'user',
+  content: [{ type: 'text', text: 'The beginning of this conversation is missing.' }],
 }
 
 function systemFirst(messages: readonly Turn[], model: ModelNames): readonly Turn[] {

@@ -154,6 +154,23 @@ describe('the AI SDK prompt', () => {
     ])
   })
 
+  it('has words before a reply at the beginning, and one reply for several, for Gemini, which takes calls only behind others', async () => {
+    const messages = [
+      { role: 'assistant', content: 'One' },
+      { role: 'system', content: 'Be kind' },
+      called,
+      { role: 'tool', tool_call_id: 'a', content: 'red' },
+      { role: 'user', content: 'Hi' },
+    ]
+    const rolesOf = async (provider: string) => {
+      const { options } = await optionsFor({ messages }, { provider })
+      return options.prompt?.map(({ role }: { role: string }) => role)
+    }
+    const roles = ['system', 'user', 'assistant', 'tool', 'user']
+    expect(await rolesOf('google.generative-ai')).toEqual(roles)
+    expect(await rolesOf('openai.chat')).toEqual(['assistant', 'system', 'assistant', 'tool', 'user'])
+  })
+
   it('marks the end of a cached prefix', async () => {
     const content = [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }]
     const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
