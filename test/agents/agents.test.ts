@@ -58,9 +58,14 @@ async function work(agent: Agent, targets: readonly Target[], expect: ExpectStat
 
 type Run = readonly [title: string, agent: Agent, targets: readonly Target[]]
 
+/** Whether the script of the task can read which tools a provider was offered. Google's own API has them in a form of its own. */
+const isScripted = (target: Target) => target !== 'sdk-gemini'
+
 const RUNS: readonly Run[] = [
   ...MAIN.flatMap((agent) =>
-    TARGETS.map((target): Run => [`${agent.name} does a task of four turns at ${target}`, agent, [target]]),
+    TARGETS.filter(isScripted).map(
+      (target): Run => [`${agent.name} does a task of four turns at ${target}`, agent, [target]],
+    ),
   ),
   ...AGENTS.map((agent): Run => {
     const targets = CHANGES[agent.api]

@@ -1,4 +1,4 @@
-import type { Api, Json, Settings } from './shape.js'
+import type { Json, Settings, Wire } from './shape.js'
 
 /** One thing that a provider was told, in the order of its request. */
 export interface Carried {
@@ -25,7 +25,7 @@ const object = (value: unknown): Json => (typeof value === 'object' && value !==
 const string = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** Reads the request of a provider, however it is written. */
-export function readRequest(wire: Api, body: Json, raw: string): Told {
+export function readRequest(wire: Wire, body: Json, raw: string): Told {
   return READERS[wire](body, raw)
 }
 
@@ -240,7 +240,59 @@ function readMessages(body: Json, raw: string): Told {
   }
 }
 
-const READERS = { chat: readChat, responses: readResponses, messages: readMessages }
+function readGemini(body: Json, raw: string): Told {
+  const calls = new Calls()
+  const { contents, generationConfig, systemInstruction, toolConfig } = body
+  const carried = list(contents).flatMap(({ parts, role }) =>
+    list(parts).flatMap((part): Carried[] => {
+      const { fileData, functionCall: called, functionResponse: answer, inlineData, text, thought } = part
+      const sealed = string(part.thoughtSignature)
+      if (called !== undefined)
+        return [calls.add(object(called).id, object(called).name, object(called).args)]
+      if (answer !== undefined) {
+        const { id, parts: files, response } = object(answer)
+        const media = list(files).map((file) => object(file.inlineData).data)
+        return [
+          calls.result(id, string(object(response).content)),
+          ...media.map((data) => ({ as: 'media' as const, text: string(data) })),
+        ]
+      }
+      const data = object(inlineData).data ?? object(fileData).fileUri
+      if (data !== undefined) return [{ as: 'media', text: string(data) }]
+      if (thought === true) return [{ as: 'thought', text: string(text), sealed }]
+      return [{ as: role === 'model' ? 'assistant' : 'user', text: string(text) }]
+    }),
+  )
+  const { maxOutputTokens: bound, stopSequences: stop, ...config } = object(generationConfig)
+  const { allowedFunctionNames: names, mode } = object(object(toolConfig).functionCallingConfig)
+  const isJson = config.responseMimeType === 'application/json'
+  return {
+    carried: [
+      ...list(object(systemInstruction).parts).map((part) => ({
+        as: 'system' as const,
+        text: string(part.text),
+      })),
+      ...carried,
+    ],
+    tools: list(body.tools).flatMap((tool) =>
+      list(tool.functionDeclarations).map(({ name }) => string(name)),
+    ),
+    ids: calls.ids,
+    settings: present({
+      bound,
+      stop,
+      temperature: config.temperature,
+      topP: config.topP,
+      seed: /"seed":(\d+)/.exec(raw)?.[1],
+      jsonObject: isJson && config.responseSchema === undefined ? true : undefined,
+      toolChoice: Array.isArray(names) ? { tool: names[0] } : MODES[string(mode)],
+    }),
+  }
+}
+
+const MODES: Readonly<Record<string, string>> = { AUTO: 'auto', NONE: 'none', ANY: 'any' }
+
+const READERS = { chat: readChat, responses: readResponses, messages: readMessages, gemini: readGemini }
 
 /** The settings that have the same name in every API. Digits are those of the text. */
 function commonOf(body: Json, raw: string): Json {

@@ -208,7 +208,9 @@ const WITH_DIGEST = /^(.+)_[0-9a-f]{8}$/
 /** Whether a provider's name of a tool is the client's own, or that name within the provider's limits. */
 function isNamed(sent: string, name: string): boolean {
   if (sent === name) return true
-  const clean = name.replace(/[^a-zA-Z0-9_-]/g, '_')
+  const plain = name.replace(/[^a-zA-Z0-9_-]/g, '_')
+  // Some take only names that begin with a letter or an underscore.
+  const clean = sent.startsWith('_') && /^[^a-zA-Z_]/.test(plain) ? `_${plain}` : plain
   const begins = WITH_DIGEST.exec(sent)?.[1]
   return sent === clean || (begins !== undefined && clean.startsWith(begins))
 }

@@ -6,7 +6,7 @@ interface Limit extends Exception {
   readonly onlyIf?: (settings: Settings) => boolean
 }
 
-const SDK = ['sdk-chat', 'sdk-responses', 'sdk-messages'] as const satisfies readonly Target[]
+const SDK = ['sdk-chat', 'sdk-responses', 'sdk-messages', 'sdk-gemini'] as const satisfies readonly Target[]
 /** Chats that refuse what they do not know. */
 const STRICT = ['groq', 'mistral'] as const satisfies readonly Target[]
 const CLAUDE = ['messages', 'sdk-messages'] as const satisfies readonly Target[]
@@ -66,9 +66,15 @@ const LIMITS: Partial<Record<keyof Settings, readonly Limit[]>> = {
     { ...refused('chat', SDK, 'parallel_tool_calls'), onlyIf: ({ parallel }) => parallel === false },
     leftOut('parallel', ['responses', 'messages'], SDK, UNTRANSLATED),
   ],
+  schema: [{ to: 'sdk-gemini', either: ['schema'], why: 'the package of the AI SDK writes the schema anew' }],
   seed: [
     {
-      ...leftOut('seed', undefined, 'sdk-chat', 'a seed of the AI SDK is a number of JavaScript'),
+      ...leftOut(
+        'seed',
+        undefined,
+        ['sdk-chat', 'sdk-gemini'],
+        'a seed of the AI SDK is a number of JavaScript',
+      ),
       onlyIf: ({ seed }) => !Number.isSafeInteger(Number(seed)),
     },
     refused(undefined, ['messages', 'responses'], 'seed'),
@@ -81,8 +87,8 @@ const LIMITS: Partial<Record<keyof Settings, readonly Limit[]>> = {
   ],
   user: [leftOut('user', undefined, SDK, UNTRANSLATED), leftOut('user', undefined, 'mistral', UNKNOWN)],
   verbosity: [
-    refused('chat', [...CLAUDE, 'sdk-chat', 'sdk-responses'], 'verbosity'),
-    leftOut('verbosity', 'responses', [...CLAUDE, 'sdk-chat', 'sdk-responses'], UNTRANSLATED),
+    refused('chat', [...CLAUDE, 'sdk-chat', 'sdk-responses', 'sdk-gemini'], 'verbosity'),
+    leftOut('verbosity', 'responses', [...CLAUDE, 'sdk-chat', 'sdk-responses', 'sdk-gemini'], UNTRANSLATED),
     unknown('chat', STRICT, 'verbosity'),
     leftOut('verbosity', 'responses', STRICT, UNKNOWN),
   ],

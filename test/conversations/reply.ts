@@ -1,14 +1,14 @@
-import { type Api, type Json, type OddReply, type Said, USAGE } from './shape.js'
+import { type Json, type OddReply, type Said, USAGE, type Wire } from './shape.js'
 import { sign } from './strict/index.js'
 
 /** The bytes with which a provider of this API says something. */
-export function writeReply(wire: Api, said: Said, stream: boolean, odd?: OddReply): string {
+export function writeReply(wire: Wire, said: Said, stream: boolean, odd?: OddReply): string {
   if (stream) {
     const events = odd?.stream ?? STREAMS[wire](said)
     const numbered = (event: Json, sequence_number: number): Json =>
       wire === 'responses' ? { sequence_number, ...event } : event
     const frames = events.map(numbered).map((event) => {
-      const name = wire === 'chat' ? '' : `event: ${event.type}\n`
+      const name = wire === 'chat' || wire === 'gemini' ? '' : `event: ${event.type}\n`
       return `${name}data: ${JSON.stringify(event)}\n\n`
     })
     return frames.join('') + (wire === 'chat' ? 'data: [DONE]\n\n' : '')
@@ -314,8 +314,49 @@ function responseStream(said: Said): Json[] {
   return responseEvents(events, items, said.ends)
 }
 
-const STREAMS = { chat: chatStream, messages: messageStream, responses: responseStream }
+// Google's `generateContent`
+
+/** A reply or a piece of one. Google signs the first of several calls, and has no words for a refusal. */
+function geminiReply(parts: readonly Json[], { ends }: Said, isLast = true): Json {
+  const finishReason = ends === 'length' ? 'MAX_TOKENS' : ends === 'filter' ? 'SAFETY' : 'STOP'
+  return {
+    candidates: [{ content: { role: 'model', parts }, ...(isLast && { finishReason }), index: 0 }],
+    usageMetadata: {
+      promptTokenCount: USAGE.input,
+      candidatesTokenCount: USAGE.output,
+      totalTokenCount: USAGE.input + USAGE.output,
+    },
+    responseId: 'gemini-1',
+  }
+}
+
+const geminiTexts = ({ refusal, text = refusal, thought }: Said): Json[] => [
+  ...(thought === undefined ? [] : [{ text: thought, thought: true }]),
+  ...(text === undefined ? [] : [{ text }]),
+]
+
+const geminiCalls = ({ calls = [] }: Said): Json[] =>
+  calls.map(({ id, input, name }, at) => ({
+    functionCall: { id, name, args: JSON.parse(input === '' ? '{}' : input) },
+    ...(at === 0 && { thoughtSignature: sign('google', name) }),
+  }))
+
+function geminiStream(said: Said): Json[] {
+  const texts = geminiTexts(said).flatMap((part) =>
+    halves(String(part.text)).map((text) => ({ ...part, text })),
+  )
+  const parts = [...texts, ...geminiCalls(said)]
+  return parts.map((part, at) => geminiReply([part], said, at === parts.length - 1))
+}
+
+const STREAMS = {
+  chat: chatStream,
+  messages: messageStream,
+  responses: responseStream,
+  gemini: geminiStream,
+}
 const BODIES = {
+  gemini: (said: Said) => geminiReply([...geminiTexts(said), ...geminiCalls(said)], said),
   chat: chatWhole,
   messages: messageWhole,
   responses: (said: Said) => response(itemsOf(said), said.ends),

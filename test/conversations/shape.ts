@@ -2,6 +2,9 @@
 export const APIS = ['chat', 'responses', 'messages'] as const
 export type Api = (typeof APIS)[number]
 
+/** An API that a provider speaks. */
+export type Wire = Api | 'gemini'
+
 export const FORMS = ['stream', 'body'] as const
 export type Form = (typeof FORMS)[number]
 
@@ -19,6 +22,7 @@ export const TARGETS = [
   'groq',
   'mistral',
   'gemini-chat',
+  'sdk-gemini',
 ] as const
 export type Target = (typeof TARGETS)[number]
 

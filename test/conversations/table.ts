@@ -26,8 +26,9 @@ import {
   TARGETS,
   type Target,
   type Thought,
+  type Wire,
 } from './shape.js'
-import { refusalOf, sign } from './strict/index.js'
+import { modelOf, refusalOf, sign } from './strict/index.js'
 import { KINDS } from './targets.js'
 import { type Answered, inProcess, overSockets, type Way } from './ways.js'
 import { exactJson } from './write/exact-json.js'
@@ -81,7 +82,8 @@ export function cellsOf(shape: Shape): Cell[] {
     if (isPlain && cell.form !== FORMS[place % FORMS.length]) return false
     if (!isSent(cell)) return false
     if (shape.oddly === undefined) return true
-    const odd = shape.oddly[KINDS[to].wire]
+    const { wire } = KINDS[to]
+    const odd = wire === 'gemini' ? undefined : shape.oddly[wire]
     return odd !== undefined && (cell.form === 'stream' ? odd.stream : odd.body) !== undefined
   })
 }
@@ -301,7 +303,8 @@ export class Table {
     const body = JSON.parse(raw) as Json
     const to = path.split('/')[1] as Target
     const { model: prefix, row, wire } = KINDS[to]
-    const key = String(body.model).slice(prefix.length + 1)
+    // Google's API has the model in its path.
+    const key = String(body.model ?? modelOf(decodeURIComponent(path))).slice(prefix.length + 1)
     const cell = this.cells.get(key.replace(NEXT, ''))!
     const refusal = refusalOf(row, { path, headers, body })
     const requests = this.asked.get(key) ?? []
@@ -310,9 +313,9 @@ export class Table {
     requests.push({ body, raw, refusal: refusal && { rule: refusal.rule, text } })
     if (refusal !== undefined) return { status: refusal.status, type: 'application/json', bytes: text }
     const isNext = NEXT.test(key)
-    const stream = body.stream === true
+    const stream = body.stream === true || path.includes(':streamGenerateContent')
     const said: Said = isNext ? HELLO : (cell.shape.says ?? HELLO)
-    const odd = isNext ? undefined : cell.shape.oddly?.[wire]
+    const odd = isNext || wire === 'gemini' ? undefined : cell.shape.oddly?.[wire]
     const offered = readRequest(wire, body, raw).tools
     return {
       status: 200,
@@ -347,7 +350,7 @@ function continued({ api, shape, to }: Cell, { calls, history = [] }: Heard): Sh
   const ids = history.flatMap(idsIn)
   const made = calls.map(({ input, name }, index) => ({ call: name, input, id: ids[index] ?? '' }))
   const { wire } = KINDS[to]
-  const isSigned = says.sealed === true && wire !== 'chat'
+  const isSigned = says.sealed === true && wire !== 'chat' && wire !== 'gemini'
   const pieces: Piece[] = [
     ...(says.thought === undefined
       ? []
@@ -370,7 +373,7 @@ function continued({ api, shape, to }: Cell, { calls, history = [] }: Heard): Sh
 }
 
 /** A thought as its own provider must get it back: Anthropic with its text, OpenAI at least what it encrypted. */
-function returning(thought: string, to: Api | undefined): Thought {
+function returning(thought: string, to: Wire | undefined): Thought {
   if (to === 'messages') return { thought, mustReturn: true, sealed: sign('anthropic', thought) }
   if (to === 'responses') return { thought: '', mustReturn: true, sealed: sign('openai', thought) }
   return { thought }

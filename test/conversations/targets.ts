@@ -1,16 +1,17 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { ProviderAdapter } from '../../src/adapters.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
-import type { Api, Target } from './shape.js'
+import type { Target, Wire } from './shape.js'
 import type { StrictRow } from './strict/index.js'
 import type { Transport } from './ways.js'
 
 export interface Kind {
   /** The API of the provider. */
-  readonly wire: Api
+  readonly wire: Wire
   /** The provider whose rules the stand-in has. */
   readonly row: StrictRow
   /** The beginning of the provider's name of each model. Packages of the AI SDK know some. */
@@ -129,5 +130,15 @@ export const KINDS: Readonly<Record<Target, Kind>> = {
     elsewhere: 'chat',
     adapter: (baseUrl, transport) =>
       openaiCompatible({ ...overTransport(transport), baseUrl, apiKey, unlistedTokens: 'output' }),
+  },
+  'sdk-gemini': {
+    wire: 'gemini',
+    row: 'gemini',
+    model: 'gemini-3-pro-preview',
+    elsewhere: 'messages',
+    adapter: (baseURL, transport) =>
+      aiSdk({
+        model: (id) => createGoogleGenerativeAI({ ...byFetch(transport), baseURL, apiKey })(id),
+      }),
   },
 }

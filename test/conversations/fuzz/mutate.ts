@@ -367,7 +367,7 @@ function withTellableThoughts(shape: Shape, api: Api): Shape {
 /** What clients of an API can say: neighbouring replies are one, except in chats, and no conversation ends with a call. */
 export function settled(shape: Shape, api: Api): Shape {
   const turns: Turn[] = []
-  for (const turn of shape.turns) {
+  for (const turn of shape.turns.filter((one) => !('results' in one && one.results.length === 0))) {
     const last = turns.at(-1)
     if (api !== 'chat' && isReply(turn) && last !== undefined && isReply(last))
       turns[turns.length - 1] = { assistant: inOrder([...last.assistant, ...turn.assistant]) }

@@ -122,7 +122,7 @@ export const THOUGHTS: readonly Shape[] = [
     members: { chat: { reasoning: { max_tokens: 8_000 }, max_tokens: 20_000 } },
     except: [
       {
-        to: ['responses', 'sdk-chat', 'sdk-responses', 'sdk-messages'],
+        to: ['responses', 'sdk-chat', 'sdk-responses', 'sdk-messages', 'sdk-gemini'],
         refused: 'reasoning.max_tokens',
         why: 'no provider there knows a budget of a chat',
       },

@@ -1,3 +1,4 @@
+export { modelOf } from './gemini.js'
 export {
   apiOf,
   refusalOf,
