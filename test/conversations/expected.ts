@@ -23,7 +23,7 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
   const results = turns.flatMap((turn, at) =>
     'results' in turn ? turn.results.map((result) => ({ result, at })) : [],
   )
-  const given = new Set<Result>()
+  const given = new Set<object>()
   const called = new Set<string>()
   const addParts = (parts: string | readonly Part[], as: 'user'): void => {
     for (const part of typeof parts === 'string' ? [parts] : parts) {
@@ -35,7 +35,6 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
     if (text.trim() !== '') spine.push({ as, text })
   }
   const addResult = (result: Result, input: string): void => {
-    given.add(result)
     const parts = typeof result.says === 'string' ? [result.says] : result.says
     const texts = parts.filter((part) => typeof part === 'string')
     for (const part of parts) {
@@ -67,8 +66,10 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
       }
       for (const { id, input } of calls) {
         called.add(id)
-        const found = results.find((one) => one.at > at && one.result.of === id && !given.has(one.result))
-        if (found !== undefined) addResult(found.result, plainInput(input))
+        const found = results.find((one) => one.at > at && one.result.of === id && !given.has(one))
+        if (found === undefined) continue
+        given.add(found)
+        addResult(found.result, plainInput(input))
       }
     }
   }

@@ -114,6 +114,7 @@ export function exceptionsOfSettings({ settings = {}, tools = [], turns }: Shape
 /** Whether a turn has results or calls, which get a result if they have none. */
 const hasCalls = (turn: Turn) =>
   'results' in turn ||
+  'native' in turn ||
   ('assistant' in turn &&
     turn.assistant?.some((piece) => typeof piece === 'object' && 'call' in piece) === true)
 
