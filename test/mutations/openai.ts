@@ -306,7 +306,8 @@ export function readUsage(given: unknown, countsThoughts: boolean): CountReport 
   return completed({ prompt, listed, total, cached, reasoning }, countsThoughts)
 }
 
-function completed(
+/** The counts that are due for those of a provider that counts as OpenAI does. */
+export function completed(
   given: { prompt: unknown; listed: unknown; total: unknown; cached: number | undefined; reasoning: unknown },
   countsThoughts: boolean,
 ): CountReport {
@@ -327,8 +328,11 @@ function completed(
     output !== undefined &&
     counts.total > whole + output
   ) {
-    if (whole === 0) prompt = counts.total - output
-    else if (output === 0) completion = counts.total - whole
+    if (whole === 0) {
+      const thoughts = counts.reasoning ?? 0
+      const isOutput = thoughts <= output && output + thoughts !== counts.total
+      prompt = Math.max(counts.total - output - (isOutput ? 0 : thoughts), 0)
+    } else if (output === 0) completion = counts.total - whole
   }
   const made = valid(completion, 1e9)
   const rest =

@@ -3,6 +3,7 @@ import type { CountReport } from './counts.js'
 import { valid } from './counts.js'
 import { saysFailure } from './finish-words.js'
 import type { Hearing } from './hearing.js'
+import { completed } from './openai.js'
 import { isObject, saysNothing, scalar } from './shapes.js'
 
 type Version = 'aisdk-v2' | 'aisdk-v3'
@@ -153,28 +154,17 @@ function endOf(reason: unknown, usage: CountReport | undefined, version: Version
 function readUsage(usage: unknown, version: Version): CountReport | undefined {
   if (!isObject(usage)) return undefined
   if (version === 'aisdk-v2') {
-    const {
-      cachedInputTokens: cached,
-      inputTokens,
-      outputTokens,
-      reasoningTokens: reasoning,
-      totalTokens: total,
-    } = usage
-    const input = valid(inputTokens, 1e9)
-    const output = valid(outputTokens, 1e9)
-    const isApart = input !== undefined && (valid(cached, 1e9) ?? 0) > input
-    const thoughts = valid(reasoning, 1e9)
-    const addsThoughts =
-      thoughts !== undefined &&
-      output !== undefined &&
-      (thoughts > output || (thoughts > 0 && input !== undefined && total === input + output + thoughts))
-    return {
-      prompt: isApart ? input! + valid(cached, 1e9)! : inputTokens,
-      cached,
-      completion: addsThoughts ? output! + thoughts! : outputTokens,
-      reasoning,
-      ...(!isApart && { total }),
-    }
+    const { cachedInputTokens, inputTokens, outputTokens, reasoningTokens, totalTokens } = usage
+    return completed(
+      {
+        prompt: inputTokens,
+        listed: outputTokens,
+        total: totalTokens,
+        cached: valid(cachedInputTokens, 1e9),
+        reasoning: reasoningTokens,
+      },
+      false,
+    )
   }
   const input = isObject(usage.inputTokens) ? usage.inputTokens : {}
   const output = isObject(usage.outputTokens) ? usage.outputTokens : {}

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
+import { withMissing } from '../missing-counts.js'
 import { unreadCounts } from '../unread-counts.js'
 import { readMediaCounts } from './media-counts.js'
 import type { SpecificationVersion } from './specification.js'
@@ -63,22 +64,27 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
   const cached = usage.cachedInputTokens
   const cacheWrite = readCacheWrite(metadata)
   const { inputTokens: input, outputTokens: output, reasoningTokens: reasoning, totalTokens: total } = usage
-  const all = sum(input, cached, cacheWrite)
+  const all = sum(input, cached, cacheWrite) ?? input
   const excludesCached =
     CACHED_APART.has(provider) ||
     isAnthropicsOwn(input, metadata) ||
-    (all !== undefined &&
+    (isCount(all) &&
       all !== input &&
       [sum(all, output), sum(all, output, reasoning)].some((known) => known === total))
+  const { completion, prompt } = excludesCached
+    ? { prompt: all, completion: output }
+    : withMissing({ prompt: input, completion: output, reasoning, total })
+  const counted = excludesCached ? input : prompt
   const reasoningIsApart =
     isCount(reasoning) &&
-    isCount(output) &&
-    (reasoning > output || (reasoning > 0 && isCount(input) && total === input + output + reasoning))
+    isCount(completion) &&
+    (reasoning > completion ||
+      (reasoning > 0 && isCount(counted) && total === counted + completion + reasoning))
   return {
-    prompt: excludesCached && isCount(input) ? sum(input, cached, cacheWrite) : input,
+    prompt,
     cached,
     cacheWrite,
-    completion: reasoningIsApart ? sum(output, reasoning) : output,
+    completion: reasoningIsApart ? completion + reasoning : completion,
     reasoning,
     ...readMediaCounts(readGeminisOwn(metadata)),
     // A provider that counts cached tokens separately excludes them from its total.

@@ -2,6 +2,7 @@ import type { Mutable } from '../../base/mutable.js'
 import type { MediaUnit } from '../../base/units.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { INPUT_MEDIA, isCount, OUTPUT_MEDIA, type UsageReport } from '../../protocol/usage.js'
+import { withMissing } from '../missing-counts.js'
 import { unreadCounts } from '../unread-counts.js'
 
 export type UnlistedTokens = 'output' | undefined
@@ -134,18 +135,6 @@ function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   const isApart =
     outputs.some((output) => total === prompt + apart + output) || (isAnthropics && total === undefined)
   return isApart ? { ...counts, prompt: prompt + apart } : counts
-}
-
-/**
- * A call has a prompt, so a prompt of 0 is treated as missing if the total shows that. The same holds for an output of
- * 0.
- */
-function withMissing(counts: Counts): Counts {
-  const { completion, prompt, total } = counts
-  if (!isCount(total) || !isCount(prompt) || !isCount(completion) || total <= prompt + completion)
-    return counts
-  if (prompt === 0) return { ...counts, prompt: total - completion }
-  return completion === 0 ? { ...counts, completion: total - prompt } : counts
 }
 
 /** Some providers list reasoning beside the completion, and some omit part of the output. The total shows it. */

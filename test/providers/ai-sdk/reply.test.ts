@@ -342,6 +342,26 @@ describe('AI SDK usage', () => {
     expect(await v2(apart, 'anthropic.messages')).not.toHaveProperty('total')
   })
 
+  it('of version 2 has a prompt or an output of 0 computed from the total', async () => {
+    const usage = { inputTokens: 0, outputTokens: 6, totalTokens: 20, cachedInputTokens: 4 }
+    expect(await v2(usage)).toMatchObject({ prompt: 14, completion: 6, cached: 4 })
+    for (const [reasoningTokens, totalTokens, prompt, completion] of [
+      [14, 20, 0, 20],
+      [14, 30, 10, 20],
+      [4, 10, 0, 10],
+      [4, 20, 14, 6],
+    ] as const) {
+      const counts = { inputTokens: 0, outputTokens: 6, reasoningTokens, totalTokens }
+      expect(await v2(counts), `${reasoningTokens} ${totalTokens}`).toMatchObject({ prompt, completion })
+    }
+    expect(await v2({ inputTokens: 14, outputTokens: 0, totalTokens: 20 })).toMatchObject({
+      prompt: 14,
+      completion: 6,
+    })
+    expect(await v2({ ...usage, totalTokens: 6 })).toMatchObject({ prompt: 0, completion: 6 })
+    expect(await v2(usage, 'anthropic.messages')).toMatchObject({ prompt: 4, completion: 6 })
+  })
+
   it('includes unknown counts of cached tokens', async () => {
     const flatUsage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 1, cacheHits: 3 }
     expect(await v2(flatUsage)).toMatchObject({ unread: { cacheHits: 3 } })

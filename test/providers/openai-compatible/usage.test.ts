@@ -56,6 +56,22 @@ describe('readUsage', () => {
     }
   })
 
+  it('has a prompt of 0 computed from the total, unless reasoning explains it', () => {
+    for (const [reasoning_tokens, total_tokens, prompt, completion] of [
+      [undefined, 20, 14, 6],
+      [4, 20, 14, 6],
+      [14, 20, 0, 20],
+      [14, 30, 10, 20],
+      [4, 10, 0, 10],
+    ] as const) {
+      const usage = { prompt_tokens: 0, completion_tokens: 6, reasoning_tokens, total_tokens }
+      expect(readUsage(usage, undefined), `${reasoning_tokens} ${total_tokens}`).toMatchObject({
+        prompt,
+        completion,
+      })
+    }
+  })
+
   it('does not add reasoning that the completion includes', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60, reasoning_tokens: 40 }
     expect(readUsage(usage, undefined)).toMatchObject({ completion: 50, reasoning: 40 })
