@@ -23,8 +23,14 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
   const results = turns.flatMap((turn, at) =>
     'results' in turn ? turn.results.map((result) => ({ result, at })) : [],
   )
-  const given = new Set<object>()
+  const given = new Set<Result>()
   const called = new Set<string>()
+  const hasBlankIds = turns.some((turn) => callsOf(turn).some(({ id }) => id === ''))
+  /** Whether a result belongs to a call of a turn. One without an id answers the last reply with calls. */
+  const belongs = ({ of }: Result, resultAt: number, id: string, at: number): boolean => {
+    if (of !== '' || hasBlankIds) return of === id
+    return turns.findLastIndex((turn, place) => place < resultAt && callsOf(turn).length > 0) === at
+  }
   const addParts = (parts: string | readonly Part[], as: 'user'): void => {
     for (const part of typeof parts === 'string' ? [parts] : parts) {
       if (typeof part === 'string') addText(part, as)
@@ -48,8 +54,11 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
     else if ('user' in turn) addParts(turn.user, 'user')
     else if ('results' in turn) {
       // Those of no call before them are text of the user.
-      for (const { of, says } of turn.results)
-        if (!called.has(of) && typeof says === 'string') spine.push({ as: 'user', text: says })
+      for (const result of turn.results) {
+        const { of, says } = result
+        const hasCall = of === '' && !hasBlankIds ? given.has(result) : called.has(of)
+        if (!hasCall && typeof says === 'string') spine.push({ as: 'user', text: says })
+      }
     } else {
       const calls: Call[] = []
       for (const text of ('means' in turn && turn.means) || []) anywhere.push({ as: 'system', text })
@@ -66,9 +75,11 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
       }
       for (const { id, input } of calls) {
         called.add(id)
-        const found = results.find((one) => one.at > at && one.result.of === id && !given.has(one))
+        const found = results.find(
+          (one) => one.at > at && belongs(one.result, one.at, id, at) && !given.has(one.result),
+        )
         if (found === undefined) continue
-        given.add(found)
+        given.add(found.result)
         addResult(found.result, plainInput(input))
       }
     }
