@@ -55,10 +55,15 @@ export class LostPieces implements Losses {
 /** Calls `add` with each piece of text in a value of any shape, except the names of fields. */
 export function eachTextIn(value: unknown, add: (text: string) => void): void {
   const rest: unknown[] = [value]
+  // An adapter of the host's own may hand on an object that contains itself.
+  const seen = new Set<object>()
   while (rest.length > 0) {
     const one = rest.pop()
-    if (typeof one === 'object' && one !== null) for (const member of Object.values(one)) rest.push(member)
-    else if (isText(one)) add(one)
+    if (typeof one === 'object' && one !== null) {
+      if (seen.has(one)) continue
+      seen.add(one)
+      for (const member of Object.values(one)) rest.push(member)
+    } else if (isText(one)) add(one)
     else if (typeof one === 'number') add(String(one))
   }
 }

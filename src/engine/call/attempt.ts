@@ -307,6 +307,9 @@ export class Attempt implements Watched {
   /** Accepts the events of one network read. If it returns a promise, the adapter reads no more until that settles. */
   private readonly take = (events: readonly ProviderEvent[], heldBytes = 0): void | Promise<void> => {
     if (this.isOver || this.interruption !== undefined) return
+    // Memory that was counted wrongly would be missing until the process ends.
+    if (!Number.isFinite(heldBytes) || heldBytes < 0)
+      throw new TypeError(`heldBytes must be a number of bytes; got ${String(heldBytes)}`)
     const { reply } = this
     const { isLast, parts, visit } = this.options
     const { clock } = parts.options

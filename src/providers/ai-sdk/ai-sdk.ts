@@ -25,7 +25,7 @@ import {
 import { readResult } from './completion.js'
 import { embedWith } from './embeddings.js'
 import { toProviderError } from './errors.js'
-import { type Reading, readParts } from './read-parts.js'
+import { cancel, type Reading, readParts } from './read-parts.js'
 import {
   type AiSdkEmbeddingModel,
   type AiSdkLanguageModel,
@@ -180,11 +180,7 @@ async function ask(
     const { stream } = await untilAborted(
       () => model.doStream(options),
       signal,
-      (late) =>
-        void late.stream
-          .getReader()
-          .cancel()
-          .catch(() => {}),
+      (late) => cancel(() => late.stream.getReader()),
     ).catch(failed)
     return readParts(stream, { ...reading, call })
   }

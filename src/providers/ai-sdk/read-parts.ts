@@ -68,8 +68,7 @@ export function readParts(
   return new Promise((resolve, reject) => {
     const end = () => {
       signal.removeEventListener('abort', onAbort)
-      // The data is complete, so a failure to cancel the stream does not matter.
-      reader.cancel().catch(() => {})
+      cancel(() => reader)
     }
     const onAbort = () => {
       end()
@@ -79,4 +78,10 @@ export function readParts(
     if (signal.aborted) onAbort()
     readAll().then(resolve, reject).finally(end)
   })
+}
+
+/** Cancels a stream of which nothing more is wanted, so a failure to do so does not matter. */
+export function cancel(open: () => ReturnType<ReadableStreamOf<unknown>['getReader']>): void {
+  const cancelled = async () => open().cancel()
+  cancelled().catch(() => {})
 }

@@ -139,6 +139,32 @@ describe('aborting an AI SDK call', () => {
   })
 })
 
+describe('an AI SDK stream that throws when it is cancelled', () => {
+  const throwing = (read: () => Promise<{ done: boolean; value?: unknown }>) =>
+    ({
+      getReader: () => ({
+        read,
+        cancel() {
+          throw new Error('cannot')
+        },
+      }),
+    }) as unknown as ReadableStream<unknown>
+
+  it('ends no process: its call ends as it would otherwise', async () => {
+    const failing = throwing(() => Promise.reject(new Error('It broke')))
+    expect((await runModel(fakeModel({ stream: async () => ({ stream: failing }) }))).error).toBeDefined()
+    const controller = new AbortController()
+    const stalled = throwing(() => {
+      controller.abort()
+      return new Promise(() => {})
+    })
+    const adapter = aiSdk({ model: () => fakeModel({ stream: async () => ({ stream: stalled }) }) })
+    expect((await runCall(adapter, { signal: controller.signal })).error).toMatchObject({
+      reason: 'cut-short',
+    })
+  })
+})
+
 describe('reading from an AI SDK model', () => {
   it('waits for the promise that take returns', async () => {
     let pulled = 0
