@@ -14,6 +14,7 @@ import { andThen } from '../asking/within.js'
 import type { PriceReader } from '../charging/quote.js'
 import { faultyStore } from '../failures/store-failures.js'
 import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
+import { routeFault } from './route-fault.js'
 import type { RouteHealthBook } from './route-health.js'
 import { orderRoutes } from './route-order.js'
 import { applyPreferences, checkNames } from './route-preferences.js'
@@ -35,9 +36,19 @@ export function findRoutes(
 ): Awaitable<readonly Route[]> {
   const answer = askStore('providers', options, context, () => options.providers.routes(model, context))
   return andThen(answer, (routes) => {
-    if (Array.isArray(routes)) return routes
-    throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
+    const why = faultOf(routes)
+    if (why === undefined) return routes
+    throw faultyStore('providers', options, context.requestId, why)
   })
+}
+
+function faultOf(routes: unknown): string | undefined {
+  if (!Array.isArray(routes)) return 'routes() did not return a list'
+  for (const route of routes) {
+    const why = routeFault(route)
+    if (why !== undefined) return why
+  }
+  return undefined
 }
 
 /**

@@ -11,6 +11,7 @@ import { listsOperation, lookUpModel } from '../../engine/admission/find-model.j
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
+import { findRoutes } from '../../engine/routing/route-choice.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
 import { type ListedModel, parametersOf } from './model-object.js'
@@ -146,12 +147,7 @@ export class ModelReplies {
     const known = this.served.get(key)
     if (known !== undefined) return known
     const { options } = this
-    const routes = await askStore('providers', options, context, () =>
-      options.providers.routes(model, context),
-    )
-    if (!Array.isArray(routes)) {
-      throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
-    }
+    const routes = await findRoutes(model, context, options)
     const serves = routes.some((route) => route.enabled !== false && operation.isServedBy(route.adapter))
     this.served.set(key, serves)
     return serves
