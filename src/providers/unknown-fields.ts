@@ -36,13 +36,27 @@ const NOT_FIELDS: ReadonlySet<string> = new Set(
  * Returns the failure as that of a request that this provider cannot express, if it rejected a field because it does not
  * know it. Another provider may know it, and without a field that is only a hint the call can go on.
  *
- * @param request in the API of the provider, or the conversation from which the adapter made one
+ * @param request as the client sent it, in the API of the provider
  */
 export function unknownField(failure: unknown, request: ProviderRequest): ProviderError | undefined {
+  return asUnsupported(failure, (named) => named.find((path) => isIn(request, path)))
+}
+
+/** Does the same if the adapter made the request from a conversation, whose fields may have other names. */
+export function unknownSetting(failure: unknown, conversation: ProviderRequest): ProviderError | undefined {
+  return asUnsupported(
+    failure,
+    (named) => named.find((path) => isIn(conversation, path)) ?? sourceOf(named, conversation),
+  )
+}
+
+function asUnsupported(
+  failure: unknown,
+  find: (named: readonly string[]) => string | undefined,
+): ProviderError | undefined {
   const words = refusalOf(failure)
   if (!isProviderError(failure) || !saysUnknown(words) || SAYS_VALUE.test(words)) return undefined
-  const named = [...fieldsIn(words)]
-  const param = named.find((path) => isIn(request, path)) ?? sourceOf(named, request)
+  const param = find([...fieldsIn(words)])
   if (param === undefined) return undefined
   const { address, cause, message, providerCode, providerMessage, status } = failure
   const fields = { address, cause, param, providerCode, providerMessage, status }

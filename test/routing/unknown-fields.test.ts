@@ -176,4 +176,11 @@ describe('a field that a provider does not know', () => {
     const { error, status } = await post(setting, '/responses', body)
     expect({ status, error }).toMatchObject({ status: 400, error: { code: 'provider_rejected_request' } })
   })
+
+  it('is none if a provider names what only another API has, since it may quote its caller', async () => {
+    const setting = await start('openaiCompatible()', true)
+    setting.strict.script(refusal("'reasoning' is unsupported"))
+    const { error, status } = await post(setting, '/chat/completions', { ...CHAT, reasoning_effort: 'none' })
+    expect({ status, error }).toMatchObject({ status: 400, error: { code: 'provider_rejected_request' } })
+  })
 })

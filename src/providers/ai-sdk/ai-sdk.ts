@@ -14,7 +14,7 @@ import { mostStopsIn } from '../openai-input/stops.js'
 import { withPlainFunctions } from '../plain-functions.js'
 import { reportingLosses } from '../report-losses.js'
 import { withFittingNames } from '../tool-names.js'
-import { unknownField } from '../unknown-fields.js'
+import { unknownSetting } from '../unknown-fields.js'
 import { untilAborted } from './abort.js'
 import {
   type ParameterTranslation,
@@ -147,7 +147,7 @@ function runWith(
         return await ask(languageModel, options, { source, asked, call, take: reportingLosses(lost, take) })
       } catch (failure) {
         const other = formAfter(wordsOfRefusal(failure), translated, form)
-        if (other === undefined) throw unknownField(failure, call.request) ?? failure
+        if (other === undefined) throw unknownSetting(failure, call.request) ?? failure
         return run(other)
       }
     }

@@ -13,7 +13,7 @@ import { refusesSigned, wordsOfRefusal } from '../openai-input/signed-thoughts.j
 import { withPlainFunctions } from '../plain-functions.js'
 import { reportingLosses } from '../report-losses.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
-import { unknownField } from '../unknown-fields.js'
+import { unknownField, unknownSetting } from '../unknown-fields.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, headersSchema, upstreamSchemas } from '../upstream.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
@@ -111,7 +111,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
         const other = thinkingAfter(failure, thinking)
         return other === undefined ? undefined : prepare(call, take, other)
       },
-      explain: (failure) => unknownField(failure, call.request) ?? failure,
+      explain: (failure) => unknownSetting(failure, call.request) ?? failure,
     }
   }
 

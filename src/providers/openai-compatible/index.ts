@@ -21,7 +21,7 @@ import { parseProviderObject } from '../provider-json.js'
 import { type ReplyFormat, ReplyReader } from '../reply-reader.js'
 import { reportingLosses } from '../report-losses.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
-import { unknownField } from '../unknown-fields.js'
+import { unknownField, unknownSetting } from '../unknown-fields.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings, upstreamSchemas } from '../upstream.js'
 import { frameError } from '../upstream-errors.js'
@@ -227,7 +227,9 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAda
         if (label === undefined) return undefined
         return prepareResponse(call, take, { ...form, omitted: [...omitted, label] }, given)
       },
-      explain: (failure) => unknownField(failure, given ?? call.request) ?? failure,
+      explain: (failure) =>
+        (given === undefined ? unknownField(failure, call.request) : unknownSetting(failure, given)) ??
+        failure,
     }
   }
   /** @param given the conversation from which the request was made, if its client has another API */
