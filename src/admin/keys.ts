@@ -15,6 +15,7 @@ import {
   newLimitsSchema,
   parseField,
   parseInput,
+  restriction,
   scopesSchema,
   timeSchema,
 } from '../rules/schemas.js'
@@ -131,7 +132,8 @@ export const bearerFields = {
   metadata: metadataSchema.optional(),
   limits: newLimitsSchema.optional(),
 }
-const keySchema = z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() })
+const limits = restriction(newLimitsSchema)
+const keySchema = z.strictObject({ ...bearerFields, limits, allowedModels: restriction(keysSchema()) })
 const reissueSchema = z.strictObject({
   expiresAt: timeSchema.nullable().optional(),
   previousExpiresAt: timeSchema.optional(),
@@ -144,6 +146,7 @@ const reissueSchema = z.strictObject({
 })
 const accessTokenSchema = z.strictObject({
   ...bearerFields,
+  limits,
   appId: nameSchema,
   scopes: scopesSchema,
   terms: z.strictObject({ models: keysSchema(), markup: markupSchema }).optional(),

@@ -34,7 +34,7 @@ export class CallArguments {
     return this.brackets.closed
   }
 
-  /** Whether what is sent of them is a whole JSON document. */
+  /** Whether the client has all of them, as one complete JSON document. */
   get isWhole(): boolean {
     return this.isReplaced || this.brackets.closed
   }

@@ -113,6 +113,11 @@ export function whose<Output>(schema: z.ZodType<Output, unknown>) {
 /** The optional reference of a posting. An explicit `undefined` is refused: a repeat would post a second time. */
 export const referenceSchema = neverUndefined(nameSchema, 'if no repeat needs to be recognised')
 
+/** An optional field that restricts a new key. An explicit `undefined` is refused: it would allow more than was meant. */
+export function restriction<Output>(schema: z.ZodType<Output, unknown>) {
+  return neverUndefined(schema, 'for no restriction')
+}
+
 function neverUndefined<Output>(schema: z.ZodType<Output, unknown>, leftOut: string) {
   return z
     .unknown()

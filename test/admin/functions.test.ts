@@ -26,7 +26,7 @@ type FunctionName = {
 interface Row {
   /** The arguments of a call that succeeds. */
   readonly args: (made: Made) => readonly unknown[]
-  /** The fields that say whose rows are meant, or what is no repeat. They refuse `undefined` and null, and so does each argument outside of an object. */
+  /** The fields that select rows, identify a posting or restrict a key. They refuse `undefined` and null, and so does each argument outside of an object. */
   readonly whose?: readonly string[]
   /** The fields that may be `undefined`, as if they were left out. */
   readonly free?: readonly string[]
@@ -144,9 +144,11 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   },
   'maintenance.freeHold': { args: ({ holdId }) => [holdId] },
   'keys.issue': {
-    args: () => [{ account: ALICE, label: 'l', allowedModels: ['acme/fast'], metadata: { team: 'x' } }],
-    whose: ['account'],
-    free: ['label', 'expiresAt', 'allowedModels', 'metadata'],
+    args: () => [
+      { account: ALICE, label: 'l', allowedModels: ['acme/fast'], limits: [], metadata: { team: 'x' } },
+    ],
+    whose: ['account', 'allowedModels', 'limits'],
+    free: ['label', 'expiresAt', 'metadata'],
     keys: ['allowedModels'],
   },
   'apps.put': {

@@ -8,7 +8,7 @@ export const PROMPT =
 /** What the project has before, what a model learns from it, and what it has afterwards. */
 export const NUMBERS = { file: 'numbers.txt', text: '1204\n3317\n' }
 export const SUM = { file: 'sum.txt', text: '4521\n' }
-/** Prints what is not in the command itself. */
+/** Its output does not occur in the command, so an agent that repeats it has run the command. */
 const COMMAND = `tr 0-9 a-j < ${SUM.file}`
 const PRINTED = 'efcb'
 export const DONE = 'The sum is 4521, and sum.txt has it.'

@@ -1,19 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ProviderEvent, TakeEvents } from '../../src/contracts/providers.js'
-import type { ReplyWriter } from '../../src/contracts/reply.js'
 import type { RouterEvent } from '../../src/index.js'
 import { chat } from '../../src/operations/chat/index.js'
-import { FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
-
-const ignoringClient: ReplyWriter = {
-  left: false,
-  onLeave: () => undefined,
-  send: () => undefined,
-  openStream: () => undefined,
-  write: () => undefined,
-  end: () => undefined,
-  drop: () => undefined,
-}
+import { FINISH, ignoringClient, openEngine, streamedCall, TOKEN } from './one-call.js'
 
 /** Makes a call of an adapter for each way to answer it, and returns the statuses. */
 async function statusesOf(...answers: ((take: TakeEvents) => Promise<void> | void)[]): Promise<unknown[]> {

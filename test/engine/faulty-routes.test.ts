@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Route } from '../../src/contracts/index.js'
-import type { ReplyWriter } from '../../src/contracts/reply.js'
 import type { RouterEvent } from '../../src/index.js'
 import { chat } from '../../src/operations/chat/index.js'
-import { FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
+import { FINISH, ignoringClient, openEngine, streamedCall, TOKEN } from './one-call.js'
 
 /** Makes a call over a route with these members, and returns its status and what the host hears of the store. */
 async function call(members: object): Promise<{ status: unknown; says: readonly string[] }> {
@@ -19,16 +18,7 @@ async function call(members: object): Promise<{ status: unknown; says: readonly 
     providers: { routes: () => [route] },
     onEvent: (event) => void events.push(event),
   })
-  const client: ReplyWriter = {
-    left: false,
-    onLeave: () => undefined,
-    send: () => undefined,
-    openStream: () => undefined,
-    write: () => undefined,
-    end: () => undefined,
-    drop: () => undefined,
-  }
-  await engine.run(chat, streamedCall, client)
+  await engine.run(chat, streamedCall, ignoringClient)
   expect([engine.inFlight, engine.openHolds]).toEqual([0, 0])
   await engine.close({ graceMs: 0 })
   return {

@@ -1,5 +1,5 @@
 import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/providers.js'
-import type { IncomingCall } from '../../src/contracts/reply.js'
+import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { createEngine } from '../../src/engine/engine.js'
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
 import { engineOptions, type RouterOptions } from '../../src/options.js'
@@ -49,4 +49,15 @@ export const streamedCall: IncomingCall = {
     value: { model: 'acme/fast', stream: true, messages: [{ role: 'user', content: 'Hello there' }] },
     bytes: 100,
   }),
+}
+
+/** A client that takes everything and looks at nothing. */
+export const ignoringClient: ReplyWriter = {
+  left: false,
+  onLeave: () => undefined,
+  send: () => undefined,
+  openStream: () => undefined,
+  write: () => undefined,
+  end: () => undefined,
+  drop: () => undefined,
 }

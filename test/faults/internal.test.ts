@@ -93,6 +93,17 @@ describe('a tokenCounter that does not return a whole number', () => {
     expect(bench.audit.released.size).toBe(0)
     await assertBalance(bench.ledger, PAYER, '1')
   })
+
+  it('ends no process if it is asynchronous by mistake and rejects', async () => {
+    const rejecting = () => Promise.reject(new Error('The tokenizer is gone')) as unknown as number
+    const tokenCounter = { tally: () => Object.assign(byteRatioCounter.tally(), { atMost: rejecting }) }
+    const bench = await Bench.start(library, { router: { tokenCounter } })
+    onTestFinished(() => bench.finish({ faults: 1 }))
+    const call = bench.call(false)
+    await call.client.over
+    expect(call.client.status).toBe(500)
+    await assertBalance(bench.ledger, PAYER, '1')
+  })
 })
 
 describe('a client that leaves before any provider is called', () => {

@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type AccountStatement,
-  type Admin,
-  createAdmin,
-  type SpendQuery,
-  type SpendRow,
-} from '../../src/admin/index.js'
+import { type AccountStatement, createAdmin, type SpendQuery, type SpendRow } from '../../src/admin/index.js'
 import type { Entry, Posting } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { foldAccounts, foldTotals } from '../../src/sql/totals.js'
+import { allEntries } from '../helpers/all-entries.js'
 import { engineNames, foldAll, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createFacts, createSettle } from '../helpers/ledger-requests.js'
 import { isLong } from '../helpers/long.js'
@@ -19,18 +14,6 @@ const ACCOUNTS = ['alice', 'bob', 'dev', 'platform'] as const
 const KEYS = ['key-0', 'key-1', 'key-2'] as const
 const GROUPS = ['day', 'model', 'app', 'provider', 'key', 'account'] as const
 const SEEDS = isLong ? Array.from({ length: 20 }, (_, seed) => seed) : [1, 2]
-
-/** Every entry, read in pages. */
-async function allEntries(admin: Admin): Promise<readonly Entry[]> {
-  const entries: Entry[] = []
-  let after: string | undefined
-  do {
-    const page = await admin.entries.list({ limit: 100, ...(after !== undefined && { after }) })
-    entries.push(...page.entries)
-    after = page.next
-  } while (after !== undefined)
-  return entries
-}
 
 function isWithin(
   at: number,

@@ -3,6 +3,7 @@ import { type Admin, createAdmin, type SpendQuery, type SpendRow } from '../../s
 import type { Entry, Posting } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { foldTotals } from '../../src/sql/totals.js'
+import { allEntries } from '../helpers/all-entries.js'
 import { engineNames, foldAll, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createFacts, createSettle } from '../helpers/ledger-requests.js'
 import { createRandom } from '../helpers/random.js'
@@ -11,18 +12,6 @@ const QUARTER_MS = 900_000
 const DAY_MS = 86_400_000
 const START = Date.UTC(2026, 2, 28, 22)
 const GROUPS = ['day', 'model', 'app', 'provider', 'key'] as const
-
-/** Every entry, read in pages. */
-async function allEntries(admin: Admin): Promise<readonly Entry[]> {
-  const entries: Entry[] = []
-  let after: string | undefined
-  do {
-    const page = await admin.entries.list({ limit: 100, ...(after !== undefined && { after }) })
-    entries.push(...page.entries)
-    after = page.next
-  } while (after !== undefined)
-  return entries
-}
 
 /** The rows of a report, added up from the entries without SQL. */
 function spendOf(entries: readonly Entry[], { by, from, to, model, appId }: SpendQuery): readonly SpendRow[] {

@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import type { Admin, CredentialRow, IssuedCredential, NewLimit } from '../../admin/index.js'
 import { present } from '../../base/present.js'
 import type { CommandContext } from '../context/context.js'
@@ -31,22 +32,9 @@ export const keys: Noun = {
   about: 'API keys, whose account pays, and access tokens, with which an app acts for an account',
   verbs: {
     'issue <account>': (command, context) =>
-      command
+      withBearerOptions(command)
         .description('create an API key; it is shown once')
-        .option('--label <text>', 'a name, to tell it from others')
-        .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
         .option('--allow <model>', 'a model that it may use, instead of all; repeatable', collect)
-        .option(
-          '--budget <credits/period>',
-          'what it may spend, such as 20/month; repeatable',
-          collectAmountsPer,
-        )
-        .option(
-          '--rate <requests/period>',
-          'how many calls it may make, such as 60/minute; repeatable',
-          collectAmountsPer,
-        )
-        .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
         .action(async (account: string, { label, expires, allow, budget, rate, ...bound }: KeyOptions) => {
           const admin = await context.admin(bound)
           const issued = await admin.keys.issue({
@@ -63,22 +51,9 @@ export const keys: Noun = {
         }),
 
     'issue-token <account> <app>': (command, context) =>
-      command
+      withBearerOptions(command)
         .description('create an access token, with which an app acts for an account; it is shown once')
         .option('--scope <scope>', 'repeatable; models.run by default', collect)
-        .option('--label <text>', 'a name, to tell it from others')
-        .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
-        .option(
-          '--budget <credits/period>',
-          'what it may spend, such as 20/month; repeatable',
-          collectAmountsPer,
-        )
-        .option(
-          '--rate <requests/period>',
-          'how many calls it may make, such as 60/minute; repeatable',
-          collectAmountsPer,
-        )
-        .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
         .action(
           async (
             account: string,
@@ -138,6 +113,20 @@ export const keys: Noun = {
           context.show(shown, shown.map(toCredentialRow))
         }),
   },
+}
+
+/** The options that keys and tokens have in common. */
+function withBearerOptions(command: Command): Command {
+  return command
+    .option('--label <text>', 'a name, to tell it from others')
+    .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
+    .option('--budget <credits/period>', 'what it may spend, such as 20/month; repeatable', collectAmountsPer)
+    .option(
+      '--rate <requests/period>',
+      'how many calls it may make, such as 60/minute; repeatable',
+      collectAmountsPer,
+    )
+    .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
 }
 
 function limitsOf(

@@ -134,6 +134,8 @@ class CheckedTally implements TokenTally {
 
 function checked(method: 'atMost' | 'atLeast', count: unknown): number {
   if (isCount(count)) return count
+  // A counter that is asynchronous by mistake may reject later, which would end the process.
+  if (count instanceof Promise) count.catch(() => {})
   throw new TypeError(
     `The tokenCounter broke its contract: ${method}() must return a whole number from 0 up; got ${String(count)}.`,
   )

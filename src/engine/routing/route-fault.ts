@@ -31,8 +31,8 @@ const CHECKS: readonly Check[] = [
 ]
 
 /**
- * Returns what is wrong with a route of the host's own registry; undefined if nothing. A null, as database rows have it,
- * counts as absent. A route that is switched off by a wrong value would otherwise be used, and paid for.
+ * Returns the fault of a route from the host's own registry, or undefined if it has none. A null counts as absent, since
+ * database rows have it. A route that is switched off by a wrong value would otherwise be used, and paid for.
  */
 export function routeFault(route: Route): string | undefined {
   if (typeof route !== 'object' || route === null) return 'routes() returned a route that is no object'

@@ -1,6 +1,7 @@
 import type { Entry } from 'compat-router/stores'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { allEntries } from '../../helpers/all-entries.js'
 import { decimal } from '../../helpers/decimals.js'
 import { simulateCalls, spreadOverDays } from './simulated-calls.js'
 import { openVisit, type Visit } from './visit.js'
@@ -33,25 +34,11 @@ beforeAll(async () => {
   const credentialIds = keys.map(({ credentialId }) => credentialId)
   await simulateCalls(stores, { count: CALLS, seed: 20_260_101, credentialIds })
   await spreadOverDays(stores, 40)
-  entries = await allEntries()
+  entries = (await allEntries(visit.stage.admin)).filter(({ kind }) => kind === 'charge')
   page = await visit.open('operator', 'spend')
 }, 300_000)
 
 afterAll(() => visit?.close())
-
-async function allEntries(): Promise<readonly Entry[]> {
-  const found: Entry[] = []
-  let after: string | undefined
-  do {
-    const page = await visit.stage.admin.entries.list({
-      limit: 1_000,
-      ...(after === undefined ? {} : { after }),
-    })
-    found.push(...page.entries)
-    after = page.next
-  } while (after !== undefined)
-  return found.filter(({ kind }) => kind === 'charge')
-}
 
 const KEYS = {
   day: ({ at }: Entry) => new Date(at).toISOString().slice(0, 10),

@@ -31,7 +31,7 @@ export class Player {
     return new Player(await Table.startQuickly(cells))
   }
 
-  /** Plays all seeds, several at once. Calls back with each failure, and waits for what is returned. */
+  /** Plays all seeds, several at once, and awaits `onFailure` for each failure. Returns the number of cells. */
   async play(
     seeds: Iterable<string>,
     onFailure: (failure: Failure) => Promise<void> | void,
