@@ -12,7 +12,7 @@ export interface Queries {
 }
 
 const ANSWER_MS = 15_000
-const REPORTING = { through: OPEN_GATE, answerMs: 600_000 }
+const REPORT_MS = 600_000
 const MAX_TRIES = 5
 /** How long a process that is suspended within a transaction keeps its locks. */
 const IDLE_MS = 5_000
@@ -20,10 +20,15 @@ const IDLE_MS = 5_000
  * One message. It overrides the settings of the host's sessions: `read committed`, since a statement must see the commits
  * during the previous statement's wait for a lock, and the wait for the disk, as the ledger's functions do.
  */
-const begin = (answerMs: number): string => `begin isolation level read committed;
-  set local statement_timeout = ${answerMs};
+const begin = (answerMs: number, settings = ''): string => `begin isolation level read committed;
+  set local statement_timeout = ${answerMs};${settings}
   set local idle_in_transaction_session_timeout = ${IDLE_MS};
   select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`
+/**
+ * A report joins many parts, and while the planner guesses the sizes of new tables, the server would compile them all: a report
+ * by day took 62 ms instead of 17, and one by key 1.1 s instead of 0.5, with 300,000 charges.
+ */
+const REPORT_SETTINGS = '\n  set local jit = off;'
 const PARAMETER_PATTERN = /\?(\d+)/g
 const RAW_TYPES = { getTypeParser: () => (text: string) => text }
 
@@ -91,10 +96,33 @@ export function createQueries(pool: PostgresPool, schema: string, gate: Gate = O
     }
   }
 
+  function transact<Result>(
+    body: (run: Queries['run']) => Promise<Result>,
+    { through, answerMs, settings }: { through: Gate; answerMs: number; settings?: string },
+  ): Promise<Result> {
+    return withRetries(() =>
+      withClient(
+        async (client) => {
+          await query(client, { text: begin(answerMs, settings) })
+          try {
+            const result = await body((statement) => query(client, statement))
+            await query(client, { text: 'commit' })
+            return result
+          } catch (error) {
+            if (keepsConnection(error)) await query(client, { text: 'rollback' })
+            throw error
+          }
+        },
+        { through, answerMs },
+      ),
+    )
+  }
+
   /** Reports run one at a time: each may take minutes, and together they would take the ledger's connections. */
   let lastReport: Promise<unknown> = Promise.resolve()
   function report(statement: Statement): Promise<readonly Row[]> {
-    const answer = lastReport.then(() => withClient((client) => query(client, statement), REPORTING))
+    const asking = { through: OPEN_GATE, answerMs: REPORT_MS, settings: REPORT_SETTINGS }
+    const answer = lastReport.then(() => transact((run) => run(statement), asking))
     lastReport = answer.catch(() => undefined)
     return answer
   }
@@ -103,23 +131,7 @@ export function createQueries(pool: PostgresPool, schema: string, gate: Gate = O
     schema,
     run: (statement) =>
       statement.isReport ? report(statement) : withClient((client) => query(client, statement)),
-    transaction: (body, answerMs = ANSWER_MS) =>
-      withRetries(() =>
-        withClient(
-          async (client) => {
-            await query(client, { text: begin(answerMs) })
-            try {
-              const result = await body((statement) => query(client, statement))
-              await query(client, { text: 'commit' })
-              return result
-            } catch (error) {
-              if (keepsConnection(error)) await query(client, { text: 'rollback' })
-              throw error
-            }
-          },
-          { through: gate, answerMs },
-        ),
-      ),
+    transaction: (body, answerMs = ANSWER_MS) => transact(body, { through: gate, answerMs }),
   }
 }
 

@@ -83,6 +83,15 @@ describe('statements on PostgreSQL', () => {
     expect(await Promise.all(reports)).toHaveLength(3)
   })
 
+  it('compile no reports, which takes longer than most of them', async () => {
+    const { pool, run } = openPool()
+    await pool.query('set jit = on')
+    const setting = { text: "select current_setting('jit') as jit, pg_backend_pid() as pid" }
+    const [before] = await run(setting)
+    expect(await run({ ...setting, isReport: true })).toEqual([{ ...before, jit: 'off' }])
+    expect(await run(setting)).toEqual([before])
+  })
+
   it('release a connection that arrives after its timeout', async () => {
     const { pool, run } = openPool()
     const only = await pool.connect()
