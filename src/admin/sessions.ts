@@ -13,6 +13,7 @@ import {
   originsSchema,
   parseField,
   parseInput,
+  restriction,
   timeSchema,
   whose,
 } from '../rules/schemas.js'
@@ -96,8 +97,8 @@ const ttlSchema = z.int().min(1_000).max(LONGEST_MS).default(DEFAULT_TTL_MS)
 export const sessionTerms = {
   origins: originsSchema,
   app: whose(nameSchema),
-  models: keysSchema().optional(),
-  budget: budgetSchema.optional(),
+  models: restriction(keysSchema()),
+  budget: restriction(budgetSchema),
   ttlMs: ttlSchema,
 }
 const sessionSchema = z.strictObject({

@@ -7,7 +7,7 @@ function frozenCopy<Value>(value: Value): Value {
 
 /** Returns the copy of an answer, without a promise if the answer is not a promise. */
 export function frozenCopyOf<Value>(answer: Awaitable<Value>): Awaitable<Value> {
-  return isPromise(answer) ? answer.then(frozenCopy) : frozenCopy(answer)
+  return isPromise(answer) ? Promise.resolve(answer).then(frozenCopy) : frozenCopy(answer)
 }
 
 export function isPromise<Value>(answer: Awaitable<Value>): answer is Promise<Value> {

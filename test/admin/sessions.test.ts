@@ -316,6 +316,8 @@ describe.each(engineNames)('sessions on %s', (name) => {
     [{ budget: { amount: 'all' } }, 'session.budget.amount'],
     [{ budget: { amount: '1', per: 'fortnight' } }, 'session.budget.per'],
     [{ budget: 5 }, 'session.budget'],
+    [{ budget: undefined }, 'session.budget: is undefined'],
+    [{ models: undefined }, 'session.models: is undefined'],
     [{ budget: { amount: '1', zone: 'UTC' } }, 'session.budget.zone'],
     [{ scopes: [] }, 'scopes'],
   ])('are refused with the options %o', async (wrong, says) => {

@@ -3,6 +3,7 @@ import type { LazyContext } from '../../src/engine/asking/lazy-context.js'
 import { LedgerRetry } from '../../src/engine/charging/ledger-retry.js'
 import { DEFAULTS } from '../../src/options.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
+import { thenable } from '../helpers/thenable.js'
 
 interface Try {
   readonly context: LazyContext
@@ -37,7 +38,27 @@ function start() {
   return { clock, tries, told }
 }
 
+const fail = (): never => {
+  throw new Error('No driver')
+}
+
 describe('a request to the ledger', () => {
+  it.each([
+    ['throws', { value: fail }],
+    ['cannot be read', { get: fail }],
+  ])('is repeated if the then of its answer %s', async (_what, then) => {
+    const clock = createSteppedClock()
+    const answers: unknown[] = [thenable(then), 'charged']
+    const answer = new LedgerRetry<unknown>(
+      { clock, timeouts: DEFAULTS.timeouts },
+      { requestId: 'one', ask: () => answers.shift(), gaveUp: () => undefined },
+      () => undefined,
+    ).start()
+    await clock.elapse(1_000)
+    expect(await answer).toBe('charged')
+    expect(clock.pending).toBe(0)
+  })
+
   it('ends with the answer to an earlier try, and sends no more', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(300)

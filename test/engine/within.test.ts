@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { DeadlinePassed, within } from '../../src/engine/asking/within.js'
+import { andThen, DeadlinePassed, within } from '../../src/engine/asking/within.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
+import { thenable } from '../helpers/thenable.js'
 
 describe('an answer awaited with a deadline', () => {
   it('sets no timer if the answer is already there', async () => {
@@ -11,6 +12,19 @@ describe('an answer awaited with a deadline', () => {
     await expect(answer).resolves.toBe('there')
     await turns(1)
     expect(clock.pending).toBe(0)
+  })
+
+  it('rejects with the given error if the then of a host throws or returns nothing', async () => {
+    const broken = thenable({
+      value() {
+        throw new Error('No driver')
+      },
+    })
+    const silent = thenable({ value: (give: (answer: string) => void) => give('there') })
+    const explain = (error: unknown): unknown => [error]
+    const ask = (answer: unknown) => within(createSteppedClock(), 100, answer as Promise<string>, explain)
+    await expect(ask(broken)).rejects.toEqual([new Error('No driver')])
+    await expect(andThen(silent as never, (answer: string) => `${answer}!`)).resolves.toBe('there!')
   })
 
   it('waits for a slow answer, and then releases its timer', async () => {

@@ -11,6 +11,14 @@ type Row = Readonly<Record<string, unknown>>
 const WHOLE: Row = { id: MODEL, created: 1, ownedBy: 'acme', prices: PRICES }
 const COST = 0.000174
 
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) {
+    for (const part of Object.values(value)) deepFreeze(part)
+    Object.freeze(value)
+  }
+  return value
+}
+
 function rowCatalogue(row: Row): CatalogueStore {
   const model = row as unknown as Model
   return { list: () => [model], get: () => model }
@@ -74,6 +82,43 @@ describe('a model with null columns', () => {
     expect(shown).toMatchObject({ id: MODEL, parent: null })
     expect(shown).toMatchObject({ context_length: null, name: MODEL })
     expect(shown).toMatchObject({ description: '' })
+    await service.close()
+  })
+})
+
+describe('a list of models with rows that are wrong', () => {
+  const OTHER = 'acme/other'
+  const wrong: readonly [what: string, row: unknown, says: string][] = [
+    ['a null', null, 'row 1 of list() is not a model with an id'],
+    ['a text', MODEL, 'row 1 of list() is not a model with an id'],
+    ['a row without an id', { prices: PRICES }, 'row 1 of list() is not a model with an id'],
+    ['parameters that are no list', { id: OTHER, supportedParameters: 'top_p' }, 'is not a list of strings'],
+    ['a bigint that JSON has not', { id: OTHER, created: 1n }, `the model '${OTHER}' cannot be listed`],
+    ['tiers that are no list', { id: OTHER, prices: { ...PRICES, tiers: 5 } }, 'cannot be listed'],
+    ['modalities that are no list', { id: OTHER, modalities: 'text' }, 'cannot be listed'],
+  ]
+  const kinds = wrong.flatMap(([what, row, says]) =>
+    ['new', 'frozen'].map((kind): [string, string, unknown, string] => [kind, what, row, says]),
+  )
+
+  test.each(kinds)('is shown without them and reports them (%s list, %s)', async (kind, _what, row, says) => {
+    const rows = [WHOLE, row, { ...WHOLE, id: 'acme/last' }] as Model[]
+    const list = kind === 'frozen' ? deepFreeze(rows) : rows
+    const service = await WireService.start({
+      expectsFaults: true,
+      router: () => ({ catalogue: { list: () => list, get: () => undefined } }),
+    })
+    for (const query of ['', '?supported_parameters=top_p', '']) {
+      const response = await service.get(`/models${query}`)
+      const shown = (await response.json()) as { data: { id: string }[]; total_count: number }
+      expect([response.status, shown.data.map(({ id }) => id), shown.total_count]).toEqual([
+        200,
+        [MODEL, 'acme/last'],
+        2,
+      ])
+    }
+    const { store, error } = await service.event('store-fault')
+    expect([store, error.message]).toEqual(['catalogue', expect.stringContaining(says)])
     await service.close()
   })
 })

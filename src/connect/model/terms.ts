@@ -1,5 +1,5 @@
 import { formatCredits, parseCredits } from '../../base/money.js'
-import { type MarkupTerms, NO_MARKUP, parseMarkup, parsePrices } from '../../base/prices.js'
+import { type MarkupTerms, NO_MARKUP, type PriceTable, parseMarkup, parsePrices } from '../../base/prices.js'
 import type { CatalogueStore, ConnectedApp, Markup, Model, RegisteredApp } from '../../contracts/index.js'
 import { price } from '../../engine/charging/price.js'
 import { NO_USAGE } from '../../protocol/usage.js'
@@ -62,24 +62,39 @@ function markupOf({ basisPoints, flat }: MarkupTerms): Markup {
   return { basisPoints: Number(basisPoints), ...(flat !== 0n && { flat: formatCredits(flat) }) }
 }
 
-/** Returns the catalogue's models with these ids, in this order. Omits models that the catalogue lacks. */
+/**
+ * Returns the catalogue's models with these ids, in this order. Omits models that the catalogue lacks, and rows that are
+ * no models, which the router reports.
+ */
 export async function modelsOf(catalogue: CatalogueStore, ids: readonly string[]): Promise<readonly Model[]> {
   const models = await catalogue.list({ requestId: 'connect', signal: new AbortController().signal })
-  const byId = new Map(models.map((model) => [model.id, model]))
+  const byId = new Map(models.map((model: Model | null) => [model?.id, model]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** Computes the example with the engine's own prices and rounding. Undefined if no model has prices. */
+/**
+ * Computes the example with the engine's own prices and rounding. Undefined if no model has prices. Passes over prices
+ * that cannot be read, since each call of their model reports them.
+ */
 export function exampleOf(models: readonly Model[], markup: Markup): Example | undefined {
   const parsed = parseMarkup(markup)
   const terms = parsed.basisPoints === 0n && parsed.flat === 0n ? NO_MARKUP : parsed
   let dearest: Example | undefined
   for (const { id, name, prices } of models) {
-    if (prices === undefined) continue
-    const priced = price(TYPICAL_USAGE, { prices: parsePrices(prices), markup: terms })
+    const table = readPrices(prices)
+    if (table === undefined) continue
+    const priced = price(TYPICAL_USAGE, { prices: table, markup: terms })
     if (dearest === undefined || priced.cost > dearest.cost) dearest = { model: name ?? id, ...priced }
   }
   return dearest
+}
+
+function readPrices(prices: Model['prices']): PriceTable | undefined {
+  try {
+    return prices && parsePrices(prices)
+  } catch {
+    return undefined
+  }
 }
 
 /**

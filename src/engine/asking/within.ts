@@ -29,7 +29,7 @@ export function within<T>(
       cancel?.()
       reject(explain(error))
     }
-    answer.then((value) => {
+    nativeOf(answer).then((value) => {
       isOver = true
       cancel?.()
       resolve(value)
@@ -52,7 +52,12 @@ const READY = Promise.resolve()
 
 /** Calls `next` with an answer, without waiting if it is not a promise. Most stores answer from memory. */
 export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
-  return isPromise(answer) ? answer.then(next) : next(answer)
+  return isPromise(answer) ? nativeOf(answer).then(next) : next(answer)
+}
+
+/** Returns a promise of the language's own for a host's, whose `then` may throw or return nothing. */
+export function nativeOf<T>(answer: Promise<T>): Promise<T> {
+  return Promise.resolve(answer)
 }
 
 export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import { LazyContext } from '../asking/lazy-context.js'
-import { afterReadyAnswers, DeadlinePassed, isPromise } from '../asking/within.js'
+import { afterReadyAnswers, DeadlinePassed, isPromise, nativeOf } from '../asking/within.js'
 
 /** A request to the ledger that is retried, and its callbacks. */
 export interface LedgerRequest<T> {
@@ -59,17 +59,19 @@ export class LedgerRetry<T> {
     const context = new LazyContext(this.request.requestId)
     this.tried = context
     let answer: Awaitable<T>
+    let later: Promise<T> | undefined
     try {
       answer = this.request.ask(context)
+      if (isPromise(answer)) later = nativeOf(answer)
     } catch (error) {
       this.failed(context, error)
       return
     }
-    if (!isPromise(answer)) {
-      this.answered(context, answer)
+    if (later === undefined) {
+      this.answered(context, answer as T)
       return
     }
-    answer.then(
+    later.then(
       (value) => this.answered(context, value),
       (error) => this.failed(context, error),
     )

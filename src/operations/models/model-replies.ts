@@ -8,9 +8,10 @@ import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { ModelOperation } from '../../contracts/operation.js'
 import { authoriseKeyModel, isHiddenFrom } from '../../engine/admission/authorise.js'
 import { listsOperation, lookUpModel } from '../../engine/admission/find-model.js'
+import { type Faulty, faultyModel, readModels } from '../../engine/admission/read-model.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
-import { faultyStore } from '../../engine/failures/store-failures.js'
+import { eventError } from '../../engine/events/event-error.js'
 import { findRoutes } from '../../engine/routing/route-choice.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
@@ -48,8 +49,8 @@ interface WrittenList extends ModelsBody {
 
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
 export class ModelReplies {
-  /** The list that the cached bodies show. */
-  private listed: readonly Model[] | undefined
+  /** The list that the cached bodies show, as given and as read. */
+  private listed: { readonly given: readonly Model[]; readonly models: readonly Model[] } | undefined
   /** By markup. */
   private readonly lists = new LRUCache<string, WrittenList>({
     max: KEPT_MARKUPS,
@@ -74,32 +75,36 @@ export class ModelReplies {
   async list(query: string, context: LazyContext, principal?: Principal): Promise<ModelsBody> {
     const { options } = this
     const filter = readFilter(query, this.operations)
-    const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
-    if (!Array.isArray(models)) {
-      throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
-    }
+    const faulty = faultyModel(options, context)
+    const models = await this.models(context, faulty)
     const markup = markupOf(principal)
     const isNarrowed = principal?.kind === 'api-key' && principal.allowedModels !== undefined
     const visible = isNarrowed ? models.filter(({ id }) => !isHiddenFrom(principal, id)) : models
     const shown = filter === undefined ? visible : await this.matching(visible, filter, context)
-    const written = this.written(models, markup)
+    const written = this.written(models, markup, faulty)
     if (shown === models && written !== undefined) return written
-    const parts = shown.map((model) => written?.parts.get(model) ?? this.partOf(model, markup))
-    return { bytes: this.bodyOf(shown, parts) }
+    return { bytes: this.bodyOf(written?.parts ?? this.partsOf(shown, markup, faulty), shown) }
+  }
+
+  private async models(context: LazyContext, faulty: Faulty): Promise<readonly Model[]> {
+    const { options } = this
+    const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
+    if (!Array.isArray(models)) throw faulty('list() did not return a list')
+    if (this.listed?.given === models) return this.listed.models
+    const read = readModels(models, faulty)
+    this.lists.clear()
+    this.listed = isFixed(models, read) ? { given: models, models: read } : undefined
+    return read
   }
 
   /** Returns the cached list. Undefined if its contents may change. */
-  private written(models: readonly Model[], markup: MarkupTerms): WrittenList | undefined {
-    if (this.listed !== models) {
-      this.lists.clear()
-      this.listed = isFixed(models) ? models : undefined
-    }
-    if (this.listed === undefined) return undefined
+  private written(models: readonly Model[], markup: MarkupTerms, faulty: Faulty): WrittenList | undefined {
+    if (this.listed?.models !== models) return undefined
     const key = `${markup.basisPoints} ${markup.flat}`
     let list = this.lists.get(key)
     if (list === undefined) {
-      const parts = new Map(models.map((model) => [model, this.partOf(model, markup)]))
-      const bytes = this.bodyOf(models, [...parts.values()])
+      const parts = this.partsOf(models, markup, faulty)
+      const bytes = this.bodyOf(parts)
       const etag = `"${createHash('sha256').update(bytes, 'latin1').digest('base64url').slice(0, 22)}"`
       list = { parts, bytes, etag }
       this.lists.set(key, list)
@@ -122,9 +127,25 @@ export class ModelReplies {
     return toLatin1(JSON.stringify(this.shapes.one(model, markup)))
   }
 
-  private bodyOf(models: readonly Model[], parts: readonly string[]): string {
+  /** Leaves out and reports models that cannot be written, such as those with a bigint in `created`. */
+  private partsOf(models: readonly Model[], markup: MarkupTerms, faulty: Faulty): ReadonlyMap<Model, string> {
+    const parts = new Map<Model, string>()
+    for (const model of models) {
+      try {
+        parts.set(model, this.partOf(model, markup))
+      } catch (error) {
+        faulty(`the model '${model.id}' cannot be listed (${eventError(error).message})`)
+      }
+    }
+    return parts
+  }
+
+  /** Writes the models that have a part, or those of them that are shown. */
+  private bodyOf(parts: ReadonlyMap<Model, string>, shown: readonly Model[] = [...parts.keys()]): string {
+    const models = shown.filter((model) => parts.has(model))
+    const data = models.map((model) => parts.get(model)).join(',')
     const around = toLatin1(JSON.stringify(this.shapes.list(models)))
-    return around.replace(PLACE, () => `"data":[${parts.join(',')}]`)
+    return around.replace(PLACE, () => `"data":[${data}]`)
   }
 
   private async matching(
@@ -158,9 +179,9 @@ function markupOf(principal: Principal | undefined): MarkupTerms {
   return principal?.kind === 'access-token' ? parseMarkup(principal.app.markup) : NO_MARKUP
 }
 
-/** Whether nothing in the list can change. */
-function isFixed(models: readonly Model[]): boolean {
-  return Object.isFrozen(models) && models.every((model) => partsOf(model).every(Object.isFrozen))
+/** Whether nothing in a list, as given and as read, can change. */
+function isFixed(given: readonly Model[], models: readonly Model[]): boolean {
+  return Object.isFrozen(given) && models.every((model) => partsOf(model).every(Object.isFrozen))
 }
 
 function partsOf(model: Model): readonly unknown[] {
