@@ -42,8 +42,6 @@ const withParts = new Set(
     (name) => `docs/${name}.md`,
   ),
 )
-/** Pages whose `options` are those of the first example, with its key. */
-const withDemoKey = new Set(['docs/express.md', 'docs/frameworks.md', 'docs/hosts.md'])
 /** Blocks that mount a router and listen. */
 const mounts = [
   'start',
@@ -64,6 +62,7 @@ const mounts = [
 const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-langchain']
 /** Blocks with a test of their own. */
 const others = [
+  ...['options', 'stores', 'require'],
   ...['mount', 'curl', 'call', 'stream', 'error', 'events', 'closing', 'next'],
   ...[
     'credentials',
@@ -83,30 +82,9 @@ const others = [
   ...['connect-app', 'connect-client', 'connect-host', 'connected-apps'],
   ...['durable', 'postgres', 'admin', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
+/** Blocks that others import, as the files `options.mjs` and `stores.mjs`. */
+const shared = ['options', 'stores']
 const upstreamKey = 'sk-upstream-for-the-blocks'
-
-/** The `options` that blocks use: those of the first example in the README. */
-const OPTIONS = `
-import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders, openaiCompatible } from 'compat-router'
-const openai = openaiCompatible({ baseUrl: 'https://api.openai.com/v1', apiKey: process.env.OPENAI_API_KEY! })
-export const options = {
-  credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }),
-  catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }]),
-  ledger: memoryLedger({ alice: '5.00' }),
-  providers: memoryProviders([{ id: 'openai', models: { 'acme/fast': 'gpt-4o-mini' }, adapter: openai }]),
-}
-`
-
-/** The `stores` that blocks use. */
-const STORES = `
-import { openaiCompatible } from 'compat-router'
-import { sqliteStores } from 'compat-router/sqlite'
-export const stores = sqliteStores({
-  file: '.data/credits.db',
-  adapters: { openai: openaiCompatible },
-  secretKeys: [{ id: '2026-01', key: process.env.SECRET_KEY! }],
-})
-`
 
 interface DocumentBlock extends CodeBlock {
   readonly document: string
@@ -152,8 +130,9 @@ beforeAll(async () => {
   vi.stubEnv('SECRET_KEY', '5'.repeat(64))
   await mkdir(join(root, 'test', '.blocks'), { recursive: true })
   folder = await mkdtemp(join(root, 'test', '.blocks', 'blocks-'))
-  await writeFile(join(folder, 'options.ts'), withTestAddresses(OPTIONS))
-  await writeFile(join(folder, 'stores.ts'), withTestAddresses(STORES))
+  for (const name of shared) {
+    await writeFile(join(folder, `${name}.mts`), withTestAddresses(block('run', name).text))
+  }
   mounted = await serve('mount')
 })
 
@@ -204,13 +183,13 @@ function withTestAddresses(text: string, base = mounted): string {
 
 function withPrelude({ directives, text }: CodeBlock): string {
   const name = directives.with
-  const prelude = name === undefined ? '' : `import { ${name} } from './${name}.js'\n`
+  const prelude = name === undefined ? '' : `import { ${name} } from './${name}.mjs'\n`
   return `${prelude}${text}\nexport {}\n`
 }
 
 async function importBlock(name: string, base?: string, suffix = ''): Promise<Record<string, unknown>> {
   const found = block('run', name)
-  const file = join(folder, `${name}-${imports++}.${found.language}`)
+  const file = join(folder, `${name}-${imports++}.ts`)
   await writeFile(file, withTestAddresses(withPrelude(found) + suffix, base))
   return (await import(file)) as Record<string, unknown>
 }
@@ -364,13 +343,16 @@ describe('a code block of the documents', () => {
 
   it('listens for this machine alone if it has a key that everybody knows', () => {
     const demos = blocks.filter(
-      ({ document, text }) =>
-        /\.listen\(|port: 3000/.test(text) && (text.includes("'sk-demo'") || withDemoKey.has(document)),
+      ({ directives, document, text }) =>
+        /\.listen\(|port: 3000/.test(text) &&
+        (/'sk-demo'|'\.\/options\.mjs'/.test(text) ||
+          (document === 'docs/frameworks.md' && directives.app !== undefined)),
     )
     expect(demos.map(({ directives }) => directives.run ?? directives.app)).toEqual([
-      ...['mount', 'start', 'fast-lane', 'nest', 'nest-module', 'nest-fastify'],
-      ...['elysia', 'trpc', 'bun', 'deno', 'bundled', 'express', 'connect', 'http'],
-      ...['koa', 'hapi', 'fastify', 'hono', 'custom-store'],
+      ...['mount', 'keyring', 'token-counter', 'events', 'start', 'fast-lane'],
+      ...['nest', 'nest-module', 'nest-fastify', 'elysia', 'trpc', 'bun', 'deno', 'bundled'],
+      ...['express', 'connect', 'http', 'koa', 'hapi', 'fastify', 'hono', 'telemetry', 'logs'],
+      ...['custom-store', 'cache', 'failed-authentications', 'closing', 'health'],
     ])
     const forThisMachine = /(?:\.listen\(3000, |host(?:name)?: )'(?:localhost|127\.0\.0\.1)'/
     for (const { text } of demos) expect(text).toMatch(forThisMachine)
@@ -632,8 +614,8 @@ describe('a code block of the documents', () => {
 
   it('keeps everything in a file, administers it, and accepts the key that it issues', async () => {
     await askDatabases(inject('databases'), '/worker')
-    const base = await serve('durable', 'export { stores }')
-    const { stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores }
+    const base = await serve('durable')
+    const { stores } = (await import(join(folder, 'stores.mts'))) as { stores: DurableStores }
     toClose.push({ stores })
     const [token] = (await logged('admin')) as [string]
     expect(token).toMatch(/^sk-/)
@@ -666,7 +648,7 @@ describe('a code block of the documents', () => {
 
     beforeAll(async () => {
       await askDatabases(inject('databases'), '/worker')
-      ;({ stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores })
+      ;({ stores } = (await import(join(folder, 'stores.mts'))) as { stores: DurableStores })
       admin = createAdmin(stores)
       toClose.push({ stores })
       await admin.models.put({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } })
@@ -1162,7 +1144,7 @@ describe('a code block of the documents', () => {
       expect(await posted()).toBe(parseCredits('22'))
 
       const { token } = await plans.addMember('planned', 'Ann', '0.000001')
-      const base = await serve('durable', 'export { stores }')
+      const base = await serve('durable')
       expect((await complete(base, 'acme/fast', token)).status).toBe(402)
       const { token: other } = await plans.addMember('planned', 'Ben', '5')
       const { cost } = (await complete(base, 'acme/fast', other)).body.usage!
@@ -1222,7 +1204,7 @@ describe('a code block of the documents', () => {
   it('keeps everything in PostgreSQL', async () => {
     const database = await createTestDatabase()
     vi.stubEnv('DATABASE_URL', database.url)
-    const { stores, pool } = (await importBlock('postgres', undefined, 'export { pool, stores }')) as {
+    const { stores, pool } = (await importBlock('postgres')) as {
       stores: DurableStores
       pool: { end(): Promise<void> }
     }
@@ -1287,7 +1269,7 @@ describe('a code block of the documents', () => {
   })
 
   async function serveWith(overrides: Record<string, unknown>): Promise<string> {
-    const { options } = (await import(join(folder, 'options.ts'))) as {
+    const { options } = (await import(join(folder, 'options.mts'))) as {
       options: Parameters<typeof createCompatRouter>[0]
     }
     const router = createCompatRouter({ ...options, ...overrides, basePath: '/compat/v1' })
@@ -1311,7 +1293,7 @@ describe('a TypeScript code block of the documents', () => {
        export const options: Record<keyof StoredRouterOptions, true> = { ${keys(names('docs/options.md', 'Options'))} }
        export const events: Record<RouterEvent['type'], true> = { ${keys(names('docs/events.md', 'All events'))} }\n`,
     )
-    const files = ['tables.ts', 'options.ts', 'stores.ts'].map((name) => join(folder, name))
+    const files = [join(folder, 'tables.ts')]
     for (const found of blocks.filter(({ directives, language }) => directives.run && language === 'ts')) {
       const file = join(folder, `compiled-${found.directives.run}.ts`)
       await writeFile(file, withPrelude(found))
@@ -1321,10 +1303,31 @@ describe('a TypeScript code block of the documents', () => {
   })
 })
 
-function compileErrors(files: string[]): string[] {
+describe('a JavaScript code block of the documents', () => {
+  it('is TypeScript too, as which it compiles', { timeout: 240_000 }, async () => {
+    const files: string[] = []
+    const variables = new Set<string>()
+    for (const found of blocks.filter(({ text }) => /^\/\/ [\w-]+\.mjs\n/.test(text))) {
+      const file = join(folder, `compiled-${found.directives.run}.ts`)
+      await writeFile(file, withPrelude(found))
+      files.push(file)
+      for (const [, name] of found.text.matchAll(/process\.env\.(\w+)/g)) variables.add(name!)
+    }
+    // They take it as given that their variables are set, and say no types.
+    const set = join(folder, 'variables.d.ts')
+    await writeFile(
+      set,
+      `declare namespace NodeJS { interface ProcessEnv { ${[...variables].map((name) => `${name}: string`).join('; ')} } }`,
+    )
+    const untyped = { noImplicitAny: false, useUnknownInCatchVariables: false }
+    expect(compileErrors([...files, set], untyped)).toEqual([])
+  })
+})
+
+function compileErrors(files: string[], more: ts.CompilerOptions = {}): string[] {
   const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, root)
-  const program = ts.createProgram(files, { ...options, noUnusedLocals: false })
+  const program = ts.createProgram(files, { ...options, ...more, noUnusedLocals: false })
   // Other checks cover the files that these import.
   return files
     .flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))

@@ -15,8 +15,8 @@ const OTHERS: readonly string[] = [
   'test/conformance/wrong-answers.test.ts',
 ]
 
-/** Tests the declarations of a whole build, which `npm test` does without. */
-const DECLARATIONS: readonly string[] = ['api', 'package', 'value-exports'].map(
+/** Tests a whole build, or what is packed of it, which `npm test` does without. */
+const PACKAGE: readonly string[] = ['api', 'package', 'paste', 'value-exports'].map(
   (name) => `test/package/${name}.test.ts`,
 )
 
@@ -27,7 +27,7 @@ const OWN_PACKAGES: readonly string[] = ['agents', 'frameworks']
 const BROWSER = /\b(?:openBrowser|connectToChromium)\(/
 
 /**
- * All test files, by what they need: to be alone in a process, a browser, the declarations of the package, or nothing. A file
+ * All test files, by what they need: to be alone in a process, a browser, the whole build, or nothing. A file
  * that needs to be alone has no use for the process that files with a browser share.
  */
 export function kindsOfFiles(): {
@@ -39,9 +39,9 @@ export function kindsOfFiles(): {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const kinds = { alone: [] as string[], browser: [] as string[], together: [] as string[] }
   for (const name of testFiles(root)) {
-    if (!DECLARATIONS.includes(name)) kinds[kindOf(name, readFileSync(join(root, name), 'utf8'))].push(name)
+    if (!PACKAGE.includes(name)) kinds[kindOf(name, readFileSync(join(root, name), 'utf8'))].push(name)
   }
-  return { ...kinds, package: [...DECLARATIONS] }
+  return { ...kinds, package: [...PACKAGE] }
 }
 
 function testFiles(root: string): string[] {

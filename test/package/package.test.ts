@@ -2,15 +2,14 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { version } from '../../src/base/version.js'
 import { anchors, relativeLinks } from '../helpers/markdown.js'
+import { installPacked, ROOT } from './packed.js'
 
 const run = promisify(execFile)
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SLOW_MS = 240_000
 const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
 const subpaths = Object.keys(manifest.exports).filter((path) => path !== './package.json')
@@ -26,20 +25,7 @@ describe('the packed package', () => {
 
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), 'compat-router-consumer-'))
-    const { stdout } = await run(
-      'npm',
-      ['pack', '--json', '--ignore-scripts', '--pack-destination', project],
-      { cwd: ROOT },
-    )
-    tarball = join(project, JSON.parse(stdout)[0].filename)
-    await writeFile(
-      join(project, 'package.json'),
-      JSON.stringify({ name: 'consumer', private: true, type: 'module' }),
-    )
-    const installed = [tarball, ...PEERS.map((peer) => join(ROOT, 'node_modules', peer))]
-    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...installed], {
-      cwd: project,
-    })
+    tarball = await installPacked(project, PEERS)
   }, SLOW_MS)
 
   afterAll(() => rm(project, { recursive: true, force: true }))
