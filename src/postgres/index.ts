@@ -2,5 +2,5 @@ export type { Cell, Parameter, Row, SqlDatabase, Statement, Topic } from '../sql
 export type { AdapterFactories } from '../sql/registry.js'
 export type { SealedSecret, SecretBinding, SecretBox, SecretKey } from '../sql/secret-box.js'
 export type { DurableStores, DurableStoresOptions, StoresEvent } from '../sql/stores.js'
-export type { PostgresClient, PostgresPool, PostgresQuery } from './pool.js'
+export type { PostgresClient, PostgresNotice, PostgresPool, PostgresQuery } from './pool.js'
 export { type PostgresStoresOptions, postgresStores } from './stores.js'

@@ -142,7 +142,7 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
     if (!echo.wasHeard) await setImmediate()
     if (echo.wasHeard || signal.aborted) return echo.wasHeard
     throw new Error(
-      'a notification was sent but not received: is there a pooler in transaction mode, or another server behind the address?',
+      'a notification was sent but not received: is there another server behind the address, or a pooler in transaction mode? Behind one, give postgresStores a `listenPool` that reaches the server directly',
     )
   }
 

@@ -15,13 +15,21 @@ export interface PostgresClient {
     event: 'notification',
     listener: (message: { channel: string; payload?: string | undefined }) => void,
   ): unknown
+  on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
   removeListener(
     event: 'notification',
     listener: (message: { channel: string; payload?: string | undefined }) => void,
   ): unknown
+  removeListener(event: 'notice', listener: (notice: PostgresNotice) => void): unknown
   removeListener(event: 'error' | 'end', listener: () => void): unknown
+}
+
+/** A warning of the server. */
+export interface PostgresNotice {
+  /** The function of the server's source that gave it. */
+  readonly routine?: string | undefined
 }
 
 export interface PostgresQuery {

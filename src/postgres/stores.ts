@@ -32,6 +32,11 @@ import { createRowQueues } from './row-queues.js'
 export interface PostgresStoresOptions extends DurableStoresOptions {
   /** The schema of all tables and functions, `compat_router` by default. Created if it does not exist. */
   readonly schema?: string
+  /**
+   * Another pool for the one connection that listens for changes, if `pool` reaches the server through a pooler in
+   * transaction mode: directly, or through a pooler in session mode. One connection is enough. The host closes it.
+   */
+  readonly listenPool?: PostgresPool
 }
 
 const MAX_COMMANDS = 1_000
@@ -44,8 +49,10 @@ const PATIENCE_MS = 10_000
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 const SCHEMA = '1 to 40 characters of a-z, 0-9 and _, not starting with a digit'
+const poolSchema = withMethods<PostgresPool>('connect')
 const storesSchema = optionsSchema<PostgresStoresOptions>({
   schema: z.string(mustBe(SCHEMA)).regex(SCHEMA_PATTERN, `must be ${SCHEMA}`).optional(),
+  listenPool: poolSchema.optional(),
   ...durableSchemas,
 })
 
@@ -70,16 +77,20 @@ export function createPostgresStores(
   pollMs?: number,
   foldMs: number | null = FOLD_MS,
 ): DurableStores {
-  readOptions(withMethods<PostgresPool>('connect'), pool, 'postgresStores', { field: 'pool' })
-  const { schema = 'compat_router', ...options } = readOptions(storesSchema, given, 'postgresStores')
-  const stopHearing = hearNewConnections(pool)
+  readOptions(poolSchema, pool, 'postgresStores', { field: 'pool' })
+  const {
+    schema = 'compat_router',
+    listenPool = pool,
+    ...options
+  } = readOptions(storesSchema, given, 'postgresStores')
+  const stopHearing = [...new Set([pool, listenPool])].map(hearNewConnections)
   // However many look-ups there are, a connection is left for the ledger.
   const { rows, calls: callGate } = createGates(pool)
   const queries = createQueries(pool, schema, rows)
   const ledgerQueries = createQueries(pool, schema)
   const report = reporter(options)
   const listener = createListener({
-    pool,
+    pool: listenPool,
     queries: ledgerQueries,
     onLost: (why) => report({ type: 'watch-lost', why }),
   })
@@ -181,7 +192,7 @@ export function createPostgresStores(
       await processes.close()
       isClosed = true
       await listener.close()
-      stopHearing()
+      for (const stop of stopHearing) stop()
     },
   })
 }

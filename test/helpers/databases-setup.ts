@@ -21,6 +21,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The address at which test files request servers that start once for the whole run. */
     databases: string
+    /** The server itself, if `databases` are reached through a pooler in transaction mode. */
+    direct?: string
   }
 }
 
@@ -32,7 +34,15 @@ const SERVER = ['-c', 'max_connections=300', '-c', 'fsync=off']
  * `DATABASE_URL`, if its role may create databases), the build of the SQLite worker or the console's pages, or the unpacking and start of
  * the browser. All others share it, and it ends with the run.
  */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export default function setup(project: TestProject): Promise<() => Promise<void>> {
+  return setUpDatabases(project, process.env.DATABASE_URL)
+}
+
+/** @param address where to create databases; if absent, on a server that is started */
+export async function setUpDatabases(
+  project: TestProject,
+  address: string | undefined,
+): Promise<() => Promise<void>> {
   let given: Promise<string | undefined> | undefined
   let server: Promise<PostgresServer> | undefined
   let template: Promise<string> | undefined
@@ -63,7 +73,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 
   async function findServer(): Promise<string> {
-    given ??= findGivenServer()
+    given ??= findGivenServer(address)
     const url = await given
     if (url !== undefined) return url
     // While the browser is unpacked, temporary folders of this process are in its folder, which PostgreSQL may not enter.
@@ -91,9 +101,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** The server of `DATABASE_URL`, if tests may create databases on it. */
-async function findGivenServer(): Promise<string | undefined> {
-  const url = process.env.DATABASE_URL
+/** The given server, if tests may create databases on it. */
+async function findGivenServer(url: string | undefined): Promise<string | undefined> {
   if (!url || (await mayCreateDatabases(url))) return url || undefined
   console.warn('The role of DATABASE_URL may not create databases: the tests start a server of their own.')
   return undefined

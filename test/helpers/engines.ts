@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll } from 'vitest'
+import type pg from 'pg'
+import { afterAll, beforeAll, inject } from 'vitest'
 import type { PostgresPool } from '../../src/postgres/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores, DurableStoresOptions } from '../../src/sql/stores.js'
 import { foldAccounts, foldTotals } from '../../src/sql/totals.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
-import { createMigratedDatabase, findTemplate, type TestDatabase } from './postgres.js'
+import { createMigratedDatabase, createPool, findTemplate, type TestDatabase } from './postgres.js'
 import { createTestFile, type TestFile } from './sqlite.js'
 
 /** One of the durable engines, with a location for databases. */
@@ -55,6 +56,7 @@ $$`
 export function useEngine(name: Engine['name']): Engine {
   let file: TestFile
   const databases = new Map<string, Promise<TestDatabase>>()
+  const listenPools = new Map<string, pg.Pool>()
   const opened: DurableStores[] = []
   /** Databases of PostgreSQL whose stores are closed. */
   const emptied: string[] = []
@@ -68,6 +70,7 @@ export function useEngine(name: Engine['name']): Engine {
   afterAll(async () => {
     await Promise.all(opened.map((stores) => stores.close()))
     if (name === 'SQLite') file.remove()
+    for (const pool of listenPools.values()) await pool.end()
     for (const database of databases.values()) await (await database).drop()
   }, DROPPING_MS)
 
@@ -79,6 +82,20 @@ export function useEngine(name: Engine['name']): Engine {
     return { connect: async () => (await made).pool.connect() }
   }
 
+  /** Reaches the server itself, if a pooler in transaction mode is in front of it. */
+  function listeningTo(database: string): { readonly listenPool?: PostgresPool } {
+    const server = inject('direct')
+    if (server === undefined) return {}
+    async function connect() {
+      const url = new URL(server!)
+      url.pathname = new URL((await databases.get(database))!.url).pathname
+      const pool = listenPools.get(database) ?? createPool(url.href)
+      listenPools.set(database, pool)
+      return pool.connect()
+    }
+    return { listenPool: { connect } }
+  }
+
   function open(
     database: string,
     options: DurableStoresOptions = {},
@@ -88,7 +105,7 @@ export function useEngine(name: Engine['name']): Engine {
     const stores =
       name === 'SQLite'
         ? createSqliteStores({ file: `${file.file}-${database}`, ...options }, pollMs, foldMs)
-        : createPostgresStores(poolOf(database), options, pollMs, foldMs)
+        : createPostgresStores(poolOf(database), { ...options, ...listeningTo(database) }, pollMs, foldMs)
     opened.push(stores)
     return stores
   }

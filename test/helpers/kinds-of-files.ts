@@ -20,8 +20,8 @@ const PACKAGE: readonly string[] = ['api', 'package', 'paste', 'value-exports'].
   (name) => `test/package/${name}.test.ts`,
 )
 
-/** Folders with packages of their own, which `npm test` does not install. */
-const OWN_PACKAGES: readonly string[] = ['agents', 'frameworks']
+/** Folders with packages of their own, which `npm test` does not install, and one that needs PgBouncer. */
+const OWN_COMMANDS: readonly string[] = ['agents', 'failover', 'frameworks']
 
 /** What a test file does that looks at pages in a browser. */
 const BROWSER = /\b(?:openBrowser|connectToChromium)\(/
@@ -45,7 +45,7 @@ export function kindsOfFiles(): {
 }
 
 function testFiles(root: string): string[] {
-  const inside = readdirSync(join(root, 'test')).filter((name) => !OWN_PACKAGES.includes(name))
+  const inside = readdirSync(join(root, 'test')).filter((name) => !OWN_COMMANDS.includes(name))
   return inside.flatMap((name) => {
     if (name.endsWith('.test.ts')) return [`test/${name}`]
     if (name.includes('.')) return []

