@@ -5,6 +5,7 @@ import type { RequestBody, SentText } from '../protocol/request-body.js'
 import type { OwnFields } from '../protocol/request-fields/own-fields.js'
 import type { Unlisted } from '../protocol/request-fields/reading.js'
 import type { UsageReport } from '../protocol/usage.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
 import type { Model } from './catalogue.js'
 import type { EngineOptions } from './engine-options.js'
@@ -46,8 +47,8 @@ export interface Operation<A extends Asked = Asked> extends Api {
    * name of the first one here.
    */
   readonly modelOperation?: string
-  /** The bytes that keep a silent stream alive, as latin1. A comment by default. */
-  readonly keepAlive?: string
+  /** The bytes that keep a silent stream alive. A comment by default. */
+  readonly keepAlive?: WireBytes
   /** Reads a request. Throws a `CompatError` if it is wrong. Does not change the body. */
   read(body: RequestBody, headers: IncomingCall['headers']): A
   /**
@@ -257,13 +258,13 @@ export interface Reply {
    * Returns the first bytes of a stream, which precede those of {@link take}. Each piece is created when it is
    * requested.
    */
-  opening?(): Iterable<string> | undefined
+  opening?(): Iterable<WireBytes> | undefined
   /**
    * Accepts events of one network read, in order.
    *
    * @returns the bytes to send now: none before the first token, and none if the client asked for a JSON reply
    */
-  take(events: readonly ReplyEvent[]): string
+  take(events: readonly ReplyEvent[]): WireBytes
   /** Returns the output tokens received so far, at most this many for each choice. */
   completionAtLeast(maxTokensPerChoice: number): number
   /** Stops collecting the reply, which nobody reads any more. From now on it is only counted. */
@@ -274,10 +275,10 @@ export interface Reply {
    * @param hasCountedOutput whether the provider has reported output tokens
    */
   endChoices(reason: 'stop' | 'length', hasCountedOutput: boolean): void
-  /** Returns the last bytes of a stream, with the charge. Latin1: each character is one byte of the UTF-8. */
+  /** Returns the last bytes of a stream, with the charge. */
   closing(charge: WireCharge): ReplyBytes
-  /** Returns the last bytes of a stream that fails after its head was sent, with the charge, as latin1. */
+  /** Returns the last bytes of a stream that fails after its head was sent, with the charge. */
   failing(error: CompatError, charge: WireCharge): ReplyBytes
-  /** Returns the whole JSON reply as latin1, with the charge. */
+  /** Returns the whole JSON reply, with the charge. */
   body(charge: WireCharge): WholeReply
 }

@@ -8,6 +8,7 @@ import type { MessagesRequest } from '../protocol/messages-request.js'
 import type { SentText } from '../protocol/request-body.js'
 import type { ResponsesRequest } from '../protocol/responses-request.js'
 import type { UsageReport } from '../protocol/usage.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { Model, Prices } from './catalogue.js'
 import type { Awaitable, CallContext, Secret, TraceContext, Watch } from './context.js'
 import type { FastPaths } from './fast-paths.js'
@@ -210,10 +211,9 @@ export type ProviderEvent =
   /** One step of a reply, in the terms of no API. All deltas are of one choice, and together they count as one event. */
   | { readonly type: 'deltas'; readonly deltas: readonly ProviderDelta[]; readonly labels?: Labels }
   /**
-   * One OpenAI chunk as unparsed JSON in latin1: each character is one byte of the UTF-8. It must not contain a usage, so
-   * the adapter must look for one.
+   * One OpenAI chunk as unparsed JSON. It must not contain a usage, so the adapter must look for one.
    */
-  | { readonly type: 'data'; readonly bytes: string }
+  | { readonly type: 'data'; readonly bytes: WireBytes }
   /** The router ignores its `usage`: pass that as an event of its own, or the charge is an estimate. */
   | { readonly type: 'chunk'; readonly chunk: ChatChunk }
   /**

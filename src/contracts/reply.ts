@@ -1,19 +1,16 @@
 import type { ReceivedBody } from '../protocol/request-body.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { Awaitable } from './context.js'
 
-/**
- * A part of a reply as latin1: each character is one byte of the UTF-8. A large part comes in pieces, each created only
- * when the client can accept it.
- */
-export type ReplyBytes = string | Iterable<string>
-/** A whole reply as latin1, whose length is known. A large one comes in pieces, so that it is never in memory twice. */
-export type WholeReply = string | readonly string[]
+/** A part of a reply. A large part comes in pieces, each created only when the client can accept it. */
+export type ReplyBytes = WireBytes | Iterable<WireBytes>
+/** A whole reply, whose length is known. A large one comes in pieces, so that it is never in memory twice. */
+export type WholeReply = WireBytes | readonly WireBytes[]
 
 /**
  * The destination of a reply: an HTTP response, or the recording of a call with an `Idempotency-Key`.
  *
- * Call `send` once, or `openStream`, any number of `write` and one `end`. Once `left` is true they all do nothing. `bytes`
- * is always latin1: each character is one byte of the UTF-8.
+ * Call `send` once, or `openStream`, any number of `write` and one `end`. Once `left` is true they all do nothing.
  */
 export interface ReplyWriter {
   /** Whether the client left before the end. */
@@ -24,7 +21,7 @@ export interface ReplyWriter {
   send(status: number, headers: Readonly<Record<string, string>>, bytes: WholeReply): void | Promise<void>
   openStream(headers: Readonly<Record<string, string>>): void
   /** Returns a promise if the client is slow. It settles when the client can accept more, or has left. */
-  write(bytes: string): void | Promise<void>
+  write(bytes: WireBytes): void | Promise<void>
   /** Sends the last bytes, if any, and ends the stream. Returns the same as {@link send}. */
   end(bytes: ReplyBytes): void | Promise<void>
   /** Disconnects a client that accepts nothing more. */

@@ -1,4 +1,5 @@
 import type { FinishReason } from '../protocol/finish-reason.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { ThoughtPiece } from './conversation.js'
 
 /**
@@ -156,8 +157,8 @@ export interface TextPiece extends OfChoice {
 export interface NativeEvent {
   /** The position of its block. */
   readonly index: number
-  /** Its JSON in latin1. */
-  readonly bytes: string
+  /** Its JSON. */
+  readonly bytes: WireBytes
 }
 
 /**

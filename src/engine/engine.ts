@@ -11,6 +11,7 @@ import type { RouteHealth } from '../contracts/route-health.js'
 import { asCompatError, type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { readTraceContext } from '../protocol/trace-context.js'
+import { NO_BYTES, type WireBytes } from '../protocol/wire-bytes.js'
 import { optionsSchema, readOptions } from '../rules/read-options.js'
 import { type Admitted, type Arrival, admit } from './admission/admit.js'
 import type { Caller } from './admission/authenticate.js'
@@ -36,20 +37,20 @@ import { shuttingDown } from './failures/broken-off.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { RouteHealthBook } from './routing/route-health.js'
 
-/** Creates the body of a reply to anybody, as latin1. */
+/** Creates the body of a reply to anybody. */
 export type MakePublicBody = (
   context: LazyContext,
-) => Promise<{ readonly bytes: string; readonly etag?: string }>
+) => Promise<{ readonly bytes: WireBytes; readonly etag?: string }>
 
-/** Creates the body of a free reply, as latin1. */
-export type MakeBody = (context: LazyContext, caller: Caller) => Promise<string>
+/** Creates the body of a free reply. */
+export type MakeBody = (context: LazyContext, caller: Caller) => Promise<WireBytes>
 
 /** A free count of what a charged operation would be sent. */
 export interface Counting<A extends Asked> extends Pick<Arrival<A>, 'operation' | 'read'> {
   /** Its name in events. */
   readonly name: string
-  /** Creates the body of the reply, as latin1. */
-  body(admitted: Admitted<A>, context: LazyContext): Promise<string>
+  /** Creates the body of the reply. */
+  body(admitted: Admitted<A>, context: LazyContext): Promise<WireBytes>
 }
 
 /** Runs requests and charges for them. Depends on no operation. None of its answers rejects. */
@@ -219,7 +220,7 @@ export function createEngine(given: EngineOptions): Engine {
         const { bytes, etag } = await body(context)
         if (etag === undefined) return void writer.send(200, JSON_HEADERS, bytes)
         const kept = { 'cache-control': KEPT_IF_ANONYMOUS, etag }
-        if (headers['if-none-match'] === etag) writer.send(304, kept, '')
+        if (headers['if-none-match'] === etag) writer.send(304, kept, NO_BYTES)
         else writer.send(200, { ...JSON_HEADERS, ...kept }, bytes)
       } catch (caught) {
         refuse(requestId, writer, caught, errors)

@@ -4,6 +4,7 @@ import { HostReply, type HostReplyTools } from '../hosts/host-reply.js'
 import type { ReplyHeaders } from '../hosts/hosted.js'
 import { emptyHead, isShort, letPageRead, nameMetadata, streamHead, wholeHead } from '../hosts/reply-head.js'
 import { asCompatError, type ErrorStyle } from '../protocol/error-body.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { FetchCall } from './call.js'
 
 /** The bytes that may wait for the client before a writer has to. */
@@ -74,7 +75,7 @@ export class FetchReply extends HostReply {
     this.begin(200, streamHead(headers), this.openBody())
   }
 
-  write(bytes: string): void | Promise<void> {
+  write(bytes: WireBytes): void | Promise<void> {
     if (this.hasLeft || this.phase !== 'stream' || bytes === '') return
     return this.enqueue(bytes)
   }
@@ -147,7 +148,7 @@ export class FetchReply extends HostReply {
   }
 
   /** Returns a promise if too many bytes wait for the client. It settles when it has accepted most of them, or has left. */
-  private enqueue(bytes: string): void | Promise<void> {
+  private enqueue(bytes: WireBytes): void | Promise<void> {
     const { controller } = this
     if (controller === undefined) return
     controller.enqueue(toBytes(bytes))
@@ -163,7 +164,7 @@ export class FetchReply extends HostReply {
   }
 
   // Nobody else watches the client from here on.
-  protected put(piece: string): void | Promise<void> {
+  protected put(piece: WireBytes): void | Promise<void> {
     const accepted = this.enqueue(piece)
     if (accepted === undefined) return
     const endStall = this.tools.clock.after(this.tools.timeouts.clientStallMs, () => this.cutOff())
@@ -188,7 +189,6 @@ export class FetchReply extends HostReply {
   }
 }
 
-/** Each character is one byte. */
-function toBytes(latin1: string): Uint8Array {
+function toBytes(latin1: WireBytes): Uint8Array {
   return Buffer.from(latin1, 'latin1')
 }

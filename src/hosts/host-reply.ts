@@ -1,6 +1,7 @@
 import type { CompatError } from '../base/errors.js'
 import type { ReplyBytes, WholeReply } from '../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { HostOptions } from './answers.js'
 import type { HostedReply, ReplyHeaders } from './hosted.js'
 import { piecesOf } from './reply-head.js'
@@ -27,7 +28,7 @@ export abstract class HostReply implements HostedReply {
   abstract send(status: number, headers: Readonly<ReplyHeaders>, bytes: WholeReply): void | Promise<void>
   abstract sendNoContent(headers: Readonly<ReplyHeaders>): void
   abstract openStream(headers: Readonly<ReplyHeaders>): void
-  abstract write(bytes: string): void | Promise<void>
+  abstract write(bytes: WireBytes): void | Promise<void>
   abstract end(bytes: ReplyBytes): void | Promise<void>
   abstract drop(): void
   abstract destroy(): void
@@ -35,7 +36,7 @@ export abstract class HostReply implements HostedReply {
   /** Whether nobody receives what else is written. */
   protected abstract readonly isGone: boolean
   /** Writes a piece. Returns a promise if the client has to accept it first. It also settles when the client is gone. */
-  protected abstract put(piece: string): void | Promise<void>
+  protected abstract put(piece: WireBytes): void | Promise<void>
   /** Ends the reply after its last piece. */
   protected abstract close(): void
   /** Drops the client, because it may have received half of something. */

@@ -1,5 +1,6 @@
 import type { ReplyBytes, WholeReply } from '../contracts/reply.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import { ANY_ORIGIN, letRead } from './cors.js'
 import type { ReplyHeaders } from './hosted.js'
 
@@ -64,12 +65,12 @@ export function letPageRead(
 }
 
 /** Whether a reply is short enough to be sent in one piece. */
-export function isShort(bytes: ReplyBytes): bytes is string {
+export function isShort(bytes: ReplyBytes): bytes is WireBytes {
   return typeof bytes === 'string' && bytes.length <= PIECE_BYTES
 }
 
 /** Cuts bytes into pieces that are not too long. */
-export function* piecesOf(bytes: ReplyBytes): Generator<string, void> {
+export function* piecesOf(bytes: ReplyBytes): Generator<WireBytes, void> {
   for (const part of typeof bytes === 'string' ? [bytes] : bytes) {
     for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.slice(at, at + PIECE_BYTES)
   }

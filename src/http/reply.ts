@@ -8,6 +8,7 @@ import type { ReplyHeaders } from '../hosts/hosted.js'
 import { emptyHead, isShort, letPageRead, nameMetadata, streamHead, wholeHead } from '../hosts/reply-head.js'
 import type { RequestId } from '../hosts/request-id.js'
 import type { ErrorStyle } from '../protocol/error-body.js'
+import { NO_BYTES, type WireBytes } from '../protocol/wire-bytes.js'
 import type { HostRequest, HostResponse, HttpCall } from './call.js'
 import { dropIfStalled, HTTP2_INTERNAL_ERROR } from './drop-if-stalled.js'
 import type { SocketWatch } from './socket-watch.js'
@@ -63,12 +64,12 @@ export class HttpReply extends HostReply {
   send(status: number, headers: Readonly<Record<string, string>>, bytes: WholeReply): void | Promise<void> {
     if (!this.mayBegin()) return
     const head = wholeHead(status, headers, bytes, this.isPublic)
-    return this.answer(status, head, this.req.method === 'HEAD' ? '' : bytes)
+    return this.answer(status, head, this.req.method === 'HEAD' ? NO_BYTES : bytes)
   }
 
   sendNoContent(headers: Readonly<Record<string, string>>): void {
     if (!this.mayBegin()) return
-    void this.answer(204, emptyHead(headers), '')
+    void this.answer(204, emptyHead(headers), NO_BYTES)
   }
 
   openStream(headers: Readonly<Record<string, string>>): void {
@@ -88,7 +89,7 @@ export class HttpReply extends HostReply {
     }
   }
 
-  write(bytes: string): void | Promise<void> {
+  write(bytes: WireBytes): void | Promise<void> {
     if (this.hasLeft || this.phase !== 'stream' || bytes === '') return
     const { res } = this
     if (res.writableEnded || res.destroyed) return this.leave()
@@ -193,7 +194,7 @@ export class HttpReply extends HostReply {
     return this.res.destroyed || this.res.writableEnded
   }
 
-  protected put(piece: string): void | Promise<void> {
+  protected put(piece: WireBytes): void | Promise<void> {
     if (!this.res.write(piece, 'latin1')) return this.untilAccepted()
   }
 

@@ -1,13 +1,12 @@
 import { CompatError, type ErrorCode, isCompatError } from '../base/errors.js'
-import { toLatin1 } from './latin1.js'
 import { JSON_TYPE } from './media-types.js'
+import { asciiJson, jsonBytes, type WireBytes, wire } from './wire-bytes.js'
 
 /** A whole HTTP answer: the arguments of `ReplyWriter.send`. */
 export interface ErrorReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** As latin1. */
-  readonly body: string
+  readonly body: WireBytes
 }
 
 /** The shape of the errors that the clients of one operation read. */
@@ -92,7 +91,7 @@ export function errorReply(error: CompatError, style: ErrorStyle = OPENAI_ERRORS
   const longest = isLong ? MAX_LONG_RETRY_AFTER_SECONDS : MAX_RETRY_AFTER_SECONDS
   const retryAfter = retryAfterSeconds(error, longest)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
-  return { status: error.status, headers, body: toLatin1(JSON.stringify(style.body(error))) }
+  return { status: error.status, headers, body: jsonBytes(style.body(error)) }
 }
 
 function challengeOf({ code, metadata }: CompatError): string | undefined {
@@ -102,12 +101,12 @@ function challengeOf({ code, metadata }: CompatError): string | undefined {
 
 /**
  * Returns the frame that ends a stream that failed after its headers were sent. `usage` is the charge, in the shape of a
- * reply's `usage`. The frame is ASCII, so its bytes are the same in latin1 and in UTF-8.
+ * reply's `usage`. The frame is ASCII.
  */
-export function errorFrame(error: CompatError, usage: object): string {
+export function errorFrame(error: CompatError, usage: object): WireBytes {
   const { metadata, ...rest } = errorObject(error)
-  const json = JSON.stringify({ error: { ...rest, metadata: { ...metadata, usage } } })
-  return `data: ${toAscii(json)}\n\n`
+  const json = asciiJson({ error: { ...rest, metadata: { ...metadata, usage } } })
+  return wire(`data: ${json}\n\n`)
 }
 
 /** Returns the members of an error in OpenAI's shape. */
@@ -130,13 +129,4 @@ function retryAfterSeconds(error: CompatError, longest: number): number | undefi
     DEFAULT_RETRY_AFTER_SECONDS[error.code] ?? (required ? UNAVAILABLE_RETRY_AFTER_SECONDS : undefined)
   if (Number.isNaN(given)) return fallback
   return Math.min(Math.max(Math.ceil(given), MIN_RETRY_AFTER_SECONDS), longest)
-}
-
-/** Escapes all non-ASCII characters in JSON text. */
-export function toAscii(json: string): string {
-  return json.replace(/[\u007f-\uffff]/g, escapeCodeUnit)
-}
-
-function escapeCodeUnit(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

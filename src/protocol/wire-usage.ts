@@ -1,6 +1,7 @@
 import { type Credits, creditsToNumber } from '../base/money.js'
 import type { MediaUnit } from '../base/units.js'
 import { INPUT_MEDIA, mediaCount, OUTPUT_MEDIA, type Usage } from './usage.js'
+import { NO_BYTES, type WireBytes, wire } from './wire-bytes.js'
 
 /** The fields of a charge that are sent to clients. */
 export interface WireCharge {
@@ -41,21 +42,25 @@ function mediaTokens(
 }
 
 /** Returns the `usage` object as JSON. Written by hand for speed, because every reply has it. */
-export function writeUsage({ base, basis, byok, cost, markup, usage }: WireCharge): string {
+export function writeUsage({ base, basis, byok, cost, markup, usage }: WireCharge): WireBytes {
   const { cached, completion, prompt, reasoning } = usage
-  const tokens = `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion}`
-  const inputs = `{"cached_tokens":${cached}${writeMedia(usage, INPUT_MEDIA)}}`
-  const outputs = `{"reasoning_tokens":${reasoning}${writeMedia(usage, OUTPUT_MEDIA)}}`
-  const details = `"prompt_tokens_details":${inputs},"completion_tokens_details":${outputs}`
-  const parts = `"basis":"${basis}","base_cost":${creditsToNumber(base)},"markup_cost":${creditsToNumber(markup)}`
-  return `{${tokens},${details},"cost":${creditsToNumber(cost)},"is_byok":${byok},"charge":{${parts}}}`
+  const tokens = wire(
+    `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion}`,
+  )
+  const inputs = wire(`{"cached_tokens":${cached}${writeMedia(usage, INPUT_MEDIA)}}`)
+  const outputs = wire(`{"reasoning_tokens":${reasoning}${writeMedia(usage, OUTPUT_MEDIA)}}`)
+  const details = wire(`"prompt_tokens_details":${inputs},"completion_tokens_details":${outputs}`)
+  const parts = wire(
+    `"basis":"${basis}","base_cost":${creditsToNumber(base)},"markup_cost":${creditsToNumber(markup)}`,
+  )
+  return wire(`{${tokens},${details},"cost":${creditsToNumber(cost)},"is_byok":${byok},"charge":{${parts}}}`)
 }
 
-function writeMedia(usage: Usage, units: readonly MediaUnit[]): string {
-  let members = ''
-  for (const { name, wire } of units) {
+function writeMedia(usage: Usage, units: readonly MediaUnit[]): WireBytes {
+  let members = NO_BYTES
+  for (const { name, wire: member } of units) {
     const count = mediaCount(usage, name)
-    if (count !== undefined) members += `,"${wire}":${count}`
+    if (count !== undefined) members = wire(`${members},"${member}":${count}`)
   }
   return members
 }

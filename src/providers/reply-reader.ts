@@ -1,14 +1,15 @@
 import { ProviderError } from '../base/errors.js'
 import type { ProviderEvent } from '../contracts/providers.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import { ListedBody, type ListFormat } from './listed-body.js'
 import { SseReader } from './sse-reader.js'
 import { PAGE_HINT } from './upstream-errors.js'
 
 /** Describes how to read a provider's replies. */
 export interface ReplyFormat {
-  /** Reads one event of a stream, in latin1. Returns `true` for the last one, after which nothing is read. */
-  onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean
+  /** Reads one event of a stream. Returns `true` for the last one, after which nothing is read. */
+  onEvent(data: WireBytes, type: string | undefined, events: ProviderEvent[]): boolean
   /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
   /** The top-level list whose items are parsed as they arrive, if a body is large. */

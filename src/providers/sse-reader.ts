@@ -1,16 +1,16 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { eventTooLong, type ProviderError } from '../base/errors.js'
+import { asWire, type WireBytes } from '../protocol/wire-bytes.js'
 import { StrayLines } from './stray-lines.js'
 
 export interface SseReaderOptions {
   /** The maximum length of the data of one event, and of one line, in bytes. */
   readonly eventBytes: number
   /**
-   * Called for each event that has data. `data` is latin1: one character per byte. `type` is the value of the event's
-   * `event:` line; an error outside of any event counts as an event of type `error`. `read` passes on any error that it
-   * throws.
+   * Called for each event that has data. `type` is the value of the event's `event:` line; an error outside of any event
+   * counts as an event of type `error`. `read` passes on any error that it throws.
    */
-  readonly onEvent: (data: string, type: string | undefined) => void
+  readonly onEvent: (data: WireBytes, type: string | undefined) => void
   /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
   /**
@@ -146,7 +146,7 @@ export class SseReader {
     this.strayLines?.check()
     if (this.hasEnded && !isComplete(data)) return
     if (data.length > this.options.eventBytes) throw this.tooLong()
-    this.options.onEvent(data, type)
+    this.options.onEvent(asWire(data), type)
   }
 
   private createParser(): EventSourceParser {
@@ -155,7 +155,7 @@ export class SseReader {
       onError: ({ field = '', line = '', type, value = '' }) => {
         if (type === 'max-buffer-size-exceeded') throw this.tooLong()
         if (type !== 'unknown-field') return
-        this.strayLines ??= new StrayLines(this.options.onEvent)
+        this.strayLines ??= new StrayLines((data, type) => this.options.onEvent(asWire(data), type))
         this.strayLines.read({ field, value, line }, this.hasEnded)
       },
       maxBufferSize: this.options.eventBytes + FIELD_NAME_BYTES,

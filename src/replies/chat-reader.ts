@@ -1,6 +1,7 @@
 import { ProviderError } from '../base/errors.js'
 import type { Delta, Labels } from '../conversation/delta.js'
 import { isObject, isTooDeep, type JsonObject, saysNothing } from '../protocol/json-values.js'
+import { NO_BYTES, plus, type WireBytes } from '../protocol/wire-bytes.js'
 import { ChatChoiceReader } from './chat-choice-reader.js'
 import { invalidReply } from './invalid-reply.js'
 import type { LostPieces } from './lost-pieces.js'
@@ -21,7 +22,7 @@ export interface ReadReply {
   takeLabels(top: JsonObject): Labels
   sawToken(): void
   /** Returns the bytes for the deltas that one event brought for one choice. */
-  write(deltas: readonly Delta[], labels: Labels): string
+  write(deltas: readonly Delta[], labels: Labels): WireBytes
   /** Keeps the labels of an event for which nothing was written. */
   keepLabels(labels: Labels): void
   /** Ends all choices of a JSON body. */
@@ -50,14 +51,14 @@ export class ChatReader {
     this.splicer = splices ? new Splicer() : undefined
   }
 
-  takeData(bytes: string): string {
+  takeData(bytes: WireBytes): WireBytes {
     const { reply, splicer } = this
     if (splicer !== undefined && !reply.isWaiting) {
       const spliced = splicer.splice(bytes)
       if (spliced !== undefined) {
         this.templateChoice!.takeText(splicer.text)
         reply.sawToken()
-        return reply.lost.why === undefined ? spliced : ''
+        return reply.lost.why === undefined ? spliced : NO_BYTES
       }
     }
     const chunk = parseEvent(bytes)
@@ -73,7 +74,7 @@ export class ChatReader {
     return sent
   }
 
-  takeChunk(chunk: JsonObject): string {
+  takeChunk(chunk: JsonObject): WireBytes {
     if (saysFailure(chunk)) {
       throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
     }
@@ -91,18 +92,18 @@ export class ChatReader {
     }
   }
 
-  takeCompletion(completion: JsonObject): string {
+  takeCompletion(completion: JsonObject): WireBytes {
     const { isStream, n, reply } = this
     const { choices, lost } = readChoices(completion, n, () => reply.newToolCallId(), reply.lost)
     const labels = reply.takeLabels(completion)
     const { finished } = reply
-    let sent = ''
+    let sent = NO_BYTES
     let spoken = 0
     try {
       for (const whole of choices) {
         const deltas: Delta[] = []
         if (this.choiceAt(whole.index).takeWhole(whole, deltas, isStream)) spoken++
-        sent += reply.write(deltas, labels)
+        sent = plus(sent, reply.write(deltas, labels))
       }
       if (sent === '') reply.keepLabels(labels)
       // A reply without choices gets an empty one at its end, because clients read the first one without a check.
@@ -126,9 +127,9 @@ export class ChatReader {
     return []
   }
 
-  private takeChoices(choices: readonly unknown[], labels: Labels): string {
+  private takeChoices(choices: readonly unknown[], labels: Labels): WireBytes {
     const { n, reply } = this
-    let sent = ''
+    let sent = NO_BYTES
     for (const [position, raw] of choices.entries()) {
       if (!isObject(raw) && saysNothing(raw)) {
         reply.lost.mend('choice-skipped')
@@ -142,7 +143,7 @@ export class ChatReader {
       const providerChoice = n === 1 ? this.providerChoiceOf(raw.index, position) : 0
       const deltas: Delta[] = []
       if (this.choiceAt(index).take(raw, deltas, providerChoice)) reply.sawToken()
-      sent += reply.write(deltas, labels)
+      sent = plus(sent, reply.write(deltas, labels))
     }
     return sent
   }

@@ -1,22 +1,22 @@
 import { type CompatError, ProviderError } from '../base/errors.js'
 import type { ReplyBytes } from '../contracts/reply.js'
 import type { Delta, Labels } from '../conversation/delta.js'
+import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
 
 /**
- * Writes the replies of one API from the deltas of any provider, as a stream or as a JSON body, in latin1. A writer is
- * made for one of the two forms.
+ * Writes the replies of one API from the deltas of any provider, as a stream or as a JSON body. A writer is made for one of the two forms.
  */
 export interface DeltaWriter {
   /** The approximate memory that the writer needs until the end of the reply. */
   readonly keptBytes: number
   /** Returns the first bytes of a stream. Each piece is created when it is requested. Absent if there are none. */
-  opening?(): Iterable<string>
+  opening?(): Iterable<WireBytes>
   /**
    * Accepts the deltas that one event brought for one choice, with the labels of the event. Returns the bytes to send
    * now: none for a JSON body.
    */
-  write(deltas: readonly Delta[], labels: Labels): string
+  write(deltas: readonly Delta[], labels: Labels): WireBytes
   /** The client has left. A stream is still written to its end, and a body is no longer collected. */
   discard(): void
   /**
@@ -26,18 +26,18 @@ export interface DeltaWriter {
    */
   endBody(lostCalls: (choice: number) => readonly number[]): void
   /** Returns the JSON body with its charge. {@link endBody} must have been called. */
-  body(charge: WireCharge, labels: Labels): string
+  body(charge: WireCharge, labels: Labels): WireBytes
   /**
    * Returns the end of a stream whose choices have ended, with the charge. `pending` are bytes from {@link write} that were
    * not sent yet.
    */
-  closing(charge: WireCharge, labels: Labels, pending: string): ReplyBytes
+  closing(charge: WireCharge, labels: Labels, pending: WireBytes): ReplyBytes
   /** Returns the end of a failed stream, with the charge. */
-  failing(error: CompatError, charge: WireCharge, pending: string): ReplyBytes
+  failing(error: CompatError, charge: WireCharge, pending: WireBytes): ReplyBytes
 }
 
 /** Runs what writes a body. An adapter may pass values that JSON cannot represent, such as a BigInt. */
-export function writeSafely(write: () => string): string {
+export function writeSafely(write: () => WireBytes): WireBytes {
   try {
     return write()
   } catch (cause) {

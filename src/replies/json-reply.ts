@@ -2,6 +2,7 @@ import { isProviderError, ProviderError } from '../base/errors.js'
 import type { Reply, ReplyEvent } from '../contracts/operation.js'
 import type { WholeReply } from '../contracts/reply.js'
 import type { JsonObject } from '../protocol/json-values.js'
+import { NO_BYTES, type WireBytes } from '../protocol/wire-bytes.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
 import { MendBook } from './mends.js'
 
@@ -19,7 +20,7 @@ export abstract class JsonReply implements Reply {
   /** The approximate memory of what {@link read} keeps. */
   abstract readonly keptBytes: number
 
-  /** Returns the reply as JSON in latin1. */
+  /** Returns the reply as JSON. */
   abstract body(charge: WireCharge): WholeReply
 
   /** Reads the provider's reply. Throws {@link unreadable} if it is invalid. */
@@ -41,7 +42,7 @@ export abstract class JsonReply implements Reply {
     return this.hasArrived ? 1 : 0
   }
 
-  take(events: readonly ReplyEvent[]): string {
+  take(events: readonly ReplyEvent[]): WireBytes {
     for (const event of events) {
       if (this.failure !== undefined) break
       try {
@@ -50,7 +51,7 @@ export abstract class JsonReply implements Reply {
         this.failure = isProviderError(error) ? error : unreadable('an event cannot be read', error)
       }
     }
-    return ''
+    return NO_BYTES
   }
 
   completionAtLeast(): number {
@@ -61,11 +62,11 @@ export abstract class JsonReply implements Reply {
 
   endChoices(): void {}
 
-  closing(): string {
+  closing(): WireBytes {
     throw new Error('This reply is not streamed.')
   }
 
-  failing(): string {
+  failing(): WireBytes {
     throw new Error('This reply is not streamed.')
   }
 

@@ -3,6 +3,7 @@ import type { Reply, ReplyEvent, ReplyParts } from '../contracts/operation.js'
 import type { ReplyBytes } from '../contracts/reply.js'
 import type { Delta, Labels, ProviderDelta } from '../conversation/delta.js'
 import type { FinishReason } from '../protocol/finish-reason.js'
+import { NO_BYTES, plus, type WireBytes } from '../protocol/wire-bytes.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
 import { ChatReader, type ReadReply } from './chat-reader.js'
 import { ChoiceFailure, endedWithoutOutput } from './choice-failure.js'
@@ -37,7 +38,7 @@ export class ModelReply implements Reply, ReadReply {
   private spokenEvents = 0
   private hasBegun = false
   failure: ProviderError | undefined
-  private pending = ''
+  private pending = NO_BYTES
   /** Reads the events of a chat. Undefined if none has come. */
   private chatReader: ChatReader | undefined
   /** In the order in which they started. */
@@ -115,22 +116,22 @@ export class ModelReply implements Reply, ReadReply {
     return bytes
   }
 
-  opening(): Iterable<string> | undefined {
+  opening(): Iterable<WireBytes> | undefined {
     return this.asked.stream ? this.writer.opening?.() : undefined
   }
 
   /**
    * Accepts the events of one network read.
    *
-   * @returns the bytes to send now as latin1: none before the first token, and none if the client asked for a JSON
+   * @returns the bytes to send now: none before the first token, and none if the client asked for a JSON
    * reply. After a `failure` they still include the events before it
    */
-  take(events: readonly ReplyEvent[]): string {
+  take(events: readonly ReplyEvent[]): WireBytes {
     let sent = this.pending
     for (const event of events) {
       if (this.failure !== undefined) break
       try {
-        sent += this.takeEvent(event)
+        sent = plus(sent, this.takeEvent(event))
       } catch (error) {
         this.failure = isProviderError(error)
           ? error
@@ -140,11 +141,11 @@ export class ModelReply implements Reply, ReadReply {
       }
     }
     if (this.begun) {
-      this.pending = ''
+      this.pending = NO_BYTES
       return sent
     }
     this.pending = sent
-    return ''
+    return NO_BYTES
   }
 
   completionAtLeast(maxTokensPerChoice: number): number {
@@ -167,7 +168,9 @@ export class ModelReply implements Reply, ReadReply {
 
   private endAll(reason: 'stop' | 'length'): void {
     const labels = this.labels.forEnd
-    for (const choice of this.choices) this.pending += this.write(choice.end(reason), labels)
+    for (const choice of this.choices) {
+      this.pending = plus(this.pending, this.write(choice.end(reason), labels))
+    }
     if (this.asked.stream) return
     this.writer.endBody((index) => this.choiceAt(index).lostToolCalls)
     this.hasEndedBody = true
@@ -182,8 +185,8 @@ export class ModelReply implements Reply, ReadReply {
     return this.writer.failing(error, charge, this.pending)
   }
 
-  /** Returns the JSON reply as latin1. Its choices must have ended. */
-  body(charge: WireCharge): string {
+  /** Returns the JSON reply. Its choices must have ended. */
+  body(charge: WireCharge): WireBytes {
     return this.writer.body(charge, this.labels.forBody)
   }
 
@@ -207,7 +210,7 @@ export class ModelReply implements Reply, ReadReply {
     return choice
   }
 
-  private takeEvent(event: ReplyEvent): string {
+  private takeEvent(event: ReplyEvent): WireBytes {
     switch (event.type) {
       case 'deltas':
         return this.takeDeltas(event.deltas, event.labels)
@@ -219,13 +222,13 @@ export class ModelReply implements Reply, ReadReply {
         return this.chat.takeCompletion(event.completion)
       case 'tool-names':
         this.toolNames = event.names
-        return ''
+        return NO_BYTES
       case 'unreadable':
         this.lost.add(event.why, event.piece)
-        return ''
+        return NO_BYTES
       case 'mended':
         this.lost.mend(event.kind, event.dropped)
-        return ''
+        return NO_BYTES
       default:
         throw invalidReply('an event has an unknown type')
     }
@@ -237,10 +240,10 @@ export class ModelReply implements Reply, ReadReply {
     return this.chatReader
   }
 
-  private takeDeltas(deltas: readonly ProviderDelta[], given: Labels | undefined): string {
+  private takeDeltas(deltas: readonly ProviderDelta[], given: Labels | undefined): WireBytes {
     const labels = given === undefined ? NO_LABELS : this.takeLabels(given)
     const { finished } = this
-    let bytes = ''
+    let bytes = NO_BYTES
     try {
       bytes = this.write(this.read(deltas), labels)
     } catch (error) {
@@ -306,12 +309,12 @@ export class ModelReply implements Reply, ReadReply {
   }
 
   /** Returns the bytes for some deltas of one choice. None if the client gets a JSON reply. */
-  write(given: readonly Delta[], labels: Labels): string {
-    if (given.length === 0) return ''
+  write(given: readonly Delta[], labels: Labels): WireBytes {
+    if (given.length === 0) return NO_BYTES
     const { toolNames } = this
     const deltas = toolNames === undefined ? given : given.map((delta) => withOwnNames(delta, toolNames))
     if (!this.asked.stream) return this.writer.write(deltas, labels)
-    if (this.lost.why !== undefined) return ''
+    if (this.lost.why !== undefined) return NO_BYTES
     const { waitingLabels } = this
     this.waitingLabels = undefined
     return this.writer.write(deltas, waitingLabels === undefined ? labels : { ...waitingLabels, ...labels })

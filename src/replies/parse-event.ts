@@ -1,13 +1,13 @@
 import { ProviderError } from '../base/errors.js'
 import { keepExactArguments } from '../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
-import { fromLatin1 } from '../protocol/latin1.js'
 import { isBareFailure } from '../protocol/reply-errors.js'
+import { fromWire, type WireBytes } from '../protocol/wire-bytes.js'
 import { invalidReply } from './invalid-reply.js'
 
-/** Parses an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
-export function parseEvent(bytes: string): JsonObject {
-  const text = fromLatin1(bytes)
+/** Parses an event from its JSON. Throws a `ProviderError` if it is not an object. */
+export function parseEvent(bytes: WireBytes): JsonObject {
+  const text = fromWire(bytes)
   let event: unknown
   try {
     event = JSON.parse(text)

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../protocol/json-values.js'
-import { fromLatin1, toLatin1 } from '../protocol/latin1.js'
+import { fromWire, jsonBytes, type WireBytes, wire } from '../protocol/wire-bytes.js'
 
 /**
  * The fast path of the relay. Without it, the fastest streams take twice the CPU (docs/performance.md). An event that
@@ -13,7 +13,7 @@ export class Splicer {
   text = ''
 
   /** @returns the bytes that the plain path would send for this event. Undefined if the event must be parsed */
-  splice(event: string): string | undefined {
+  splice(event: WireBytes): WireBytes | undefined {
     const template = this.template
     if (template === undefined) return undefined
     const { prefix, suffix } = template
@@ -25,16 +25,16 @@ export class Splicer {
     const literal = event.slice(prefix.length, to)
     if (PLAIN.test(literal)) {
       this.text = literal
-      return template.sentPrefix + literal + template.sentSuffix
+      return around(template, literal)
     }
     const text = parseLiteral(literal)
     if (text === undefined) return undefined
     this.text = text
-    return template.sentPrefix + stringLiteral(text) + template.sentSuffix
+    return around(template, stringLiteral(text))
   }
 
   /** Learns from a parsed event and the bytes sent for it. Returns whether similar events can now be spliced. */
-  learn(event: string, chunk: JsonObject, sent: string): boolean {
+  learn(event: WireBytes, chunk: JsonObject, sent: WireBytes): boolean {
     if (this.lessons >= MAX_LESSONS) return false
     const content = contentAlone(chunk)
     if (content === undefined) return false
@@ -45,11 +45,11 @@ export class Splicer {
 }
 
 interface Template {
-  readonly prefix: string
-  readonly suffix: string
+  readonly prefix: WireBytes
+  readonly suffix: WireBytes
   readonly obfuscated: boolean
-  readonly sentPrefix: string
-  readonly sentSuffix: string
+  readonly sentPrefix: WireBytes
+  readonly sentSuffix: WireBytes
 }
 
 /** If a provider changes more than the text between events, further lessons are not worth their cost. */
@@ -61,6 +61,10 @@ const CONTENT_START = /"content"\s*:\s*"/
 const OBFUSCATION = ',"obfuscation":"'
 const OBFUSCATION_END = /^[A-Za-z0-9]*"\}$/
 const PROBE = 'probe'
+
+function around({ sentPrefix, sentSuffix }: Template, literal: WireBytes): WireBytes {
+  return wire(`${sentPrefix}${literal}${sentSuffix}`)
+}
 
 /** Returns the text of a chunk whose only content is the text of one choice. */
 function contentAlone(chunk: JsonObject): string | undefined {
@@ -74,7 +78,12 @@ function contentAlone(chunk: JsonObject): string | undefined {
   return typeof content === 'string' && content !== '' ? content : undefined
 }
 
-function makeTemplate(event: string, chunk: JsonObject, content: string, sent: string): Template | undefined {
+function makeTemplate(
+  event: WireBytes,
+  chunk: JsonObject,
+  content: string,
+  sent: WireBytes,
+): Template | undefined {
   const literal = stringLiteral(content)
   const start = CONTENT_START.exec(event)
   if (start === null || event.indexOf(CONTENT_KEY) !== event.lastIndexOf(CONTENT_KEY)) return undefined
@@ -82,7 +91,7 @@ function makeTemplate(event: string, chunk: JsonObject, content: string, sent: s
   const to = from + literal.length
   if (event.slice(from, to) !== literal || event[to] !== '"') return undefined
   const prefix = event.slice(0, from)
-  if (!onlyContentDiffers(prefix + PROBE + event.slice(to), chunk)) return undefined
+  if (!onlyContentDiffers(wire(`${prefix}${PROBE}${event.slice(to)}`), chunk)) return undefined
 
   const sentStart = `"delta":{"content":"`
   const sentFrom = sent.indexOf(`${sentStart}${literal}"`)
@@ -98,8 +107,8 @@ function makeTemplate(event: string, chunk: JsonObject, content: string, sent: s
 }
 
 /** Whether the text in the event really is the content: a different text must change only the content. */
-function onlyContentDiffers(probe: string, chunk: JsonObject): boolean {
-  const parsed = JSON.parse(fromLatin1(probe)) as { choices?: { delta?: JsonObject }[] }
+function onlyContentDiffers(probe: WireBytes, chunk: JsonObject): boolean {
+  const parsed = JSON.parse(fromWire(probe)) as { choices?: { delta?: JsonObject }[] }
   const delta = parsed.choices?.[0]?.delta
   if (delta?.content !== PROBE) return false
   delta.content = (chunk.choices as { delta: JsonObject }[])[0]!.delta.content
@@ -107,19 +116,19 @@ function onlyContentDiffers(probe: string, chunk: JsonObject): boolean {
 }
 
 /** Returns the start of the random padding that some providers add as the last field of every event. */
-function beforeObfuscation(event: string): number {
+function beforeObfuscation(event: WireBytes): number {
   const start = event.lastIndexOf(OBFUSCATION)
   if (start < 0 || !OBFUSCATION_END.test(event.slice(start + OBFUSCATION.length))) return event.length
   return start
 }
 
-function stringLiteral(text: string): string {
-  return toLatin1(JSON.stringify(text).slice(1, -1))
+function stringLiteral(text: string): WireBytes {
+  return jsonBytes(text).slice(1, -1)
 }
 
-function parseLiteral(literal: string): string | undefined {
+function parseLiteral(literal: WireBytes): string | undefined {
   try {
-    const text = JSON.parse(`"${fromLatin1(literal)}"`) as string
+    const text = JSON.parse(`"${fromWire(literal)}"`) as string
     return text === '' || text.includes('\uFFFD') ? undefined : text
   } catch {
     return undefined

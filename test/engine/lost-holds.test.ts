@@ -82,7 +82,7 @@ function start(options: Partial<RouterOptions> & { readonly headers?: IncomingCa
       },
       openStream: () => undefined,
       write,
-      end: write,
+      end: (bytes) => write([...bytes].join('')),
       drop: () => expect.fail('The client was dropped'),
     },
   )

@@ -3,9 +3,10 @@ import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { createEngine } from '../../src/engine/engine.js'
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
 import { engineOptions, type RouterOptions } from '../../src/options.js'
+import { jsonBytes } from '../../src/protocol/wire-bytes.js'
 import { createManualClock } from '../conformance/manual-clock.js'
 
-const data = (chunk: object): ProviderEvent => ({ type: 'data', bytes: JSON.stringify(chunk) })
+const data = (chunk: object): ProviderEvent => ({ type: 'data', bytes: jsonBytes(chunk) })
 
 /** An event of a choice with this delta. */
 export const choiceEvent = (delta: object, finishReason: string | null = null): ProviderEvent =>

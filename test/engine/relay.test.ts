@@ -5,8 +5,8 @@ import type { ReasoningName } from '../../src/contracts/reasoning-name.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { ChatWriter } from '../../src/operations/chat/reply/chat-writer.js'
-import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
+import { asWire, fromWire, toWire } from '../../src/protocol/wire-bytes.js'
 import { ModelReply } from '../../src/replies/model-reply.js'
 import { Splicer } from '../../src/replies/splice.js'
 import { cpuMsOf } from '../helpers/cpu-time.js'
@@ -42,7 +42,7 @@ function relay({
   return { meter, relay: fed(made, meter) }
 }
 
-const data = (value: unknown): ProviderEvent => ({ type: 'data', bytes: toLatin1(JSON.stringify(value)) })
+const data = (value: unknown): ProviderEvent => ({ type: 'data', bytes: toWire(JSON.stringify(value)) })
 const chunk = (delta: unknown, finish: string | null = null, rest: object = {}): ProviderEvent =>
   data({ id: 'up', choices: [{ index: 0, delta, finish_reason: finish, ...rest }] })
 
@@ -73,7 +73,7 @@ interface Chunk {
 }
 
 function chunksOf(bytes: string): Chunk[] {
-  return fromLatin1(bytes)
+  return fromWire(asWire(bytes))
     .split('\n\n')
     .filter((frame) => frame.startsWith('data: {'))
     .map((frame) => JSON.parse(frame.slice('data: '.length)))
@@ -154,7 +154,7 @@ describe('a stream to the client, whatever the provider sends,', () => {
         const { relay: played } = relay({ stream: false, reasoningName })
         played.take(events)
         played.endChoices('stop')
-        const { message } = JSON.parse(fromLatin1(played.body(CHARGE))).choices[0]
+        const { message } = JSON.parse(fromWire(played.body(CHARGE))).choices[0]
         expect(reasoningOf(message)).toEqual(expected)
         expect(played.completionAtLeast(100)).toBe(expected === sent ? 5 : 0)
       }
@@ -499,9 +499,9 @@ describe('a stream to the client, whatever the provider sends,', () => {
 
   it('still has the text before an unreadable event', () => {
     const { relay: refused } = relay()
-    expect(refused.take([chunk({ content: 'before' }), { type: 'data', bytes: '{"choices":' }])).toContain(
-      'before',
-    )
+    expect(
+      refused.take([chunk({ content: 'before' }), { type: 'data', bytes: asWire('{"choices":') }]),
+    ).toContain('before')
   })
 })
 
@@ -750,9 +750,7 @@ describe('the fast path of a stream', () => {
         serialise,
         fc.array(fc.nat(4), { maxLength: 10 }),
         (values, write, cuts) => {
-          const events = values.map(
-            (value): ProviderEvent => ({ type: 'data', bytes: toLatin1(write(value)) }),
-          )
+          const events = values.map((value): ProviderEvent => ({ type: 'data', bytes: toWire(write(value)) }))
           const fast = relay({ n: 2 })
           const plain = relay({ n: 2, splice: false })
           const whole = plain.relay.take(events)
@@ -829,7 +827,7 @@ describe('the fast path of a stream', () => {
     ]
     for (const literal of hostile) {
       const events = ['ok', 'ok', literal, 'ok'].map(
-        (inner): ProviderEvent => ({ type: 'data', bytes: head + inner + tail }),
+        (inner): ProviderEvent => ({ type: 'data', bytes: asWire(head + inner + tail) }),
       )
       const fast = relay()
       const plain = relay({ splice: false })

@@ -4,6 +4,7 @@ import type { ReplyEvent } from '../../src/contracts/operation.js'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import { ReplyFeed } from '../../src/engine/call/reply-feed.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
+import { asWire, joined, type WireBytes } from '../../src/protocol/wire-bytes.js'
 
 type Script = Readonly<Record<string, (reply: ScriptedReply) => void>>
 
@@ -17,8 +18,8 @@ class ScriptedReply {
 
   constructor(private readonly script: Script) {}
 
-  take(events: readonly ReplyEvent[]): string {
-    const read: string[] = []
+  take(events: readonly ReplyEvent[]): WireBytes {
+    const read: WireBytes[] = []
     for (const event of events) {
       if (event.type !== 'data') throw new Error(`an event of type ${event.type} was passed`)
       if (this.failure !== undefined) break
@@ -26,7 +27,7 @@ class ScriptedReply {
       this.script[event.bytes]?.(this)
     }
     this.taken.push(read)
-    return read.join('')
+    return joined(read)
   }
 }
 
@@ -40,7 +41,7 @@ const SCRIPT: Script = {
   },
 }
 
-const data = (bytes: string): ProviderEvent => ({ type: 'data', bytes })
+const data = (bytes: string): ProviderEvent => ({ type: 'data', bytes: asWire(bytes) })
 const usage = (completion: unknown, final?: boolean): ProviderEvent => ({
   type: 'usage',
   usage: { prompt: 10, completion },

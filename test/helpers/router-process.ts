@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/index.js'
 import { createCompatRouter, memoryCatalogue, memoryProviders } from '../../src/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
+import { jsonBytes } from '../../src/protocol/wire-bytes.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
 import { listenHttp } from './listen-http.js'
 import { createPool } from './postgres.js'
@@ -35,7 +36,7 @@ createInterface(process.stdin).on('line', () => {
 
 const choice = (delta: object, finishReason: string | null = null): ProviderEvent => ({
   type: 'data',
-  bytes: JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finishReason }] }),
+  bytes: jsonBytes({ choices: [{ index: 0, delta, finish_reason: finishReason }] }),
 })
 const USAGE: ProviderEvent = { type: 'usage', usage: { prompt: 10, completion: 20 } as never }
 const adapter: ProviderAdapter = {

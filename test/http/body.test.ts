@@ -7,7 +7,7 @@ import express4 from 'express4'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CompatError } from '../../src/base/errors.js'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
-import { toLatin1 } from '../../src/protocol/latin1.js'
+import { asWire, toWire } from '../../src/protocol/wire-bytes.js'
 import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { deferred, echo, RawClient, refuse, type TestHandler, testHandler } from './fixture.js'
 
@@ -55,7 +55,11 @@ test('a body that arrives with its head is read at once, without a timer', async
   const tested = testHandler({
     chatCompletions: async (call, writer) => {
       const body = call.readBody('alice')
-      writer.send(200, {}, JSON.stringify({ isThere: !(body instanceof Promise), body: (await body).value }))
+      writer.send(
+        200,
+        {},
+        asWire(JSON.stringify({ isThere: !(body instanceof Promise), body: (await body).value })),
+      )
     },
   })
   const client = await connectTo(await serve(tested.handler))
@@ -79,7 +83,7 @@ describe('a request body that the host also listens to', () => {
         const body = await Promise.resolve(call.readBody('alice')).catch(String)
         if (++underWay === CALLS) all.resolve()
         await all.promise
-        writer.send(200, {}, toLatin1(JSON.stringify(typeof body === 'string' ? body : body.value)))
+        writer.send(200, {}, toWire(JSON.stringify(typeof body === 'string' ? body : body.value)))
       },
     })
     const host = await serve((req, res) => count(req, () => tested.handler(req, res)))
@@ -586,7 +590,7 @@ describe('an answer sent before the body was read', () => {
       for (let count = 0; count < 200; count++) await turn()
     }
     expect(connection!.bytesRead).toBeLessThan(16 * MIB)
-    writer.send(200, {}, '{"first":1}')
+    writer.send(200, {}, asWire('{"first":1}'))
     await client.untilClosed()
     expect(client.received).toContain('"first":1')
   })
@@ -738,7 +742,7 @@ test('two authorization headers are detected even though Node keeps only the fir
   const tested = testHandler({
     listModels: async (call, writer) => {
       seen.push([call.authorizationLines, call.headers.authorization])
-      writer.send(200, {}, '{}')
+      writer.send(200, {}, asWire('{}'))
     },
   })
   const client = await connectTo(await serve(tested.handler))

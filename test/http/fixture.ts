@@ -9,7 +9,7 @@ import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { createHttpHandler, type HttpHandlerOptions } from '../../src/http/index.js'
 import { DEFAULTS } from '../../src/options.js'
 import { errorReply } from '../../src/protocol/error-body.js'
-import { toLatin1 } from '../../src/protocol/latin1.js'
+import { asWire, toWire } from '../../src/protocol/wire-bytes.js'
 import type { SettingsOptions } from '../helpers/settings.js'
 
 /** A stopped clock that the test moves. */
@@ -48,7 +48,7 @@ export class ManualClock implements Clock {
 export async function echo(call: IncomingCall, writer: ReplyWriter): Promise<void> {
   try {
     const { value: body } = await call.readBody('alice')
-    writer.send(200, {}, toLatin1(JSON.stringify({ body, requestId: call.requestId })))
+    writer.send(200, {}, toWire(JSON.stringify({ body, requestId: call.requestId })))
   } catch (error) {
     refuse(writer, error)
   }
@@ -109,10 +109,11 @@ export function testHandler(
   const handler = createHttpHandler(
     testEndpoints({
       chatCompletions: echo,
-      listModels: async (call, writer) => writer.send(200, {}, JSON.stringify({ list: call.requestId })),
-      getModel: async (_call, writer, key) => writer.send(200, {}, toLatin1(JSON.stringify({ key }))),
-      envelopeKeys: async (_call, writer) => writer.send(200, {}, '{"keys":[]}'),
-      openapi: async (_call, writer) => writer.send(200, {}, '{"openapi":"3.1.0"}'),
+      listModels: async (call, writer) =>
+        writer.send(200, {}, asWire(JSON.stringify({ list: call.requestId }))),
+      getModel: async (_call, writer, key) => writer.send(200, {}, toWire(JSON.stringify({ key }))),
+      envelopeKeys: async (_call, writer) => writer.send(200, {}, asWire('{"keys":[]}')),
+      openapi: async (_call, writer) => writer.send(200, {}, asWire('{"openapi":"3.1.0"}')),
       ...answers,
     }),
     {

@@ -9,6 +9,7 @@ import express4 from 'express4'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CompatError } from '../../src/base/errors.js'
 import type { HttpHandler } from '../../src/http/handler.js'
+import { asWire } from '../../src/protocol/wire-bytes.js'
 import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { deferred, RawClient, refuse, testHandler } from './fixture.js'
 
@@ -294,7 +295,7 @@ describe('a fault in HTTP handling', () => {
     const { handler, faults } = testHandler({
       chatCompletions: async (_call, writer) => {
         writer.openStream({})
-        writer.write('data: 1\n\n')
+        writer.write(asWire('data: 1\n\n'))
         await turn()
         throw new Error('late')
       },
@@ -310,7 +311,7 @@ describe('a fault in HTTP handling', () => {
   test('of an endpoint after its answer changes nothing for the client', async () => {
     const { handler, faults } = testHandler({
       listModels: async (_call, writer) => {
-        writer.send(200, {}, '{"ok":true}')
+        writer.send(200, {}, asWire('{"ok":true}'))
         throw new Error('late')
       },
     })
@@ -321,7 +322,7 @@ describe('a fault in HTTP handling', () => {
 
   test('of a header that cannot be sent closes the connection, without a crash', async () => {
     const { handler, faults } = testHandler({
-      listModels: async (_call, writer) => writer.send(200, { 'x-bad': 'a\nb' }, '{}'),
+      listModels: async (_call, writer) => writer.send(200, { 'x-bad': 'a\nb' }, asWire('{}')),
     })
     const client = await connectTo(await serve(handler))
     client.write('GET /models HTTP/1.1\r\nhost: x\r\n\r\n')

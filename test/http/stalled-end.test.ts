@@ -4,6 +4,7 @@ import http2 from 'node:http2'
 import net, { type AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { asWire } from '../../src/protocol/wire-bytes.js'
 import { deferred, testHandler } from './fixture.js'
 
 const STALL_MS = 200
@@ -23,7 +24,7 @@ function testing(body: string, sent = () => {}) {
     {
       chatCompletions: async (call, writer) => {
         await call.readBody('alice')
-        writer.send(200, {}, body)
+        writer.send(200, {}, asWire(body))
         sent()
       },
     },

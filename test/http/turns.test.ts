@@ -11,6 +11,7 @@ import {
   memoryLedger,
   memoryProviders,
 } from '../../src/index.js'
+import { asWire } from '../../src/protocol/wire-bytes.js'
 import { testHandler } from './fixture.js'
 
 async function listen(server: Server): Promise<string> {
@@ -32,7 +33,7 @@ async function startCrowd(calls: number, around: (res: ServerResponse, run: () =
         waiting.push(resolve)
         if (waiting.length === calls) for (const answer of waiting.splice(0)) answer()
       })
-      writer.send(200, {}, JSON.stringify(body))
+      writer.send(200, {}, asWire(JSON.stringify(body)))
     },
   })
   const server = createServer((req, res) => around(res, () => handler(req, res)))
@@ -96,7 +97,7 @@ describe('many concurrent calls', () => {
           steps.push('begin')
           await undefined
           steps.push('answer')
-          writer.send(200, {}, '{}')
+          writer.send(200, {}, asWire('{}'))
         },
       },
       { turns },
@@ -124,7 +125,7 @@ describe('many concurrent calls', () => {
   it('do not touch an answer that the host gave while its call waited to start', async () => {
     const turns = new TurnGate(true)
     const { handler, faults } = testHandler(
-      { listModels: async (_, writer) => writer.send(200, {}, '{}') },
+      { listModels: async (_, writer) => writer.send(200, {}, asWire('{}')) },
       { turns },
     )
     for (let other = 0; other < 9; other++) turns.enter()

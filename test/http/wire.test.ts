@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
-import { toLatin1 } from '../../src/protocol/latin1.js'
+import { asWire, toWire } from '../../src/protocol/wire-bytes.js'
 import { hosts } from '../helpers/hosts.js'
 import type { MountedHost } from '../helpers/listen-http.js'
 import { echo, refuse, type TestHandler, testHandler } from './fixture.js'
@@ -13,13 +13,13 @@ async function complete(call: IncomingCall, writer: ReplyWriter): Promise<void> 
   try {
     const { value } = await call.readBody('alice')
     if (value.stream !== true)
-      return writer.send(200, {}, toLatin1(JSON.stringify({ text: 'gr\u00fc\u00df dich \u{1f600}' })))
+      return writer.send(200, {}, toWire(JSON.stringify({ text: 'gr\u00fc\u00df dich \u{1f600}' })))
     writer.openStream({ 'x-extra': 'yes' })
     for (const text of ['one', 'gr\u00fc\u00df', '\u{1f600}']) {
-      await writer.write(Buffer.from(`data: ${text}\n\n`).toString('latin1'))
+      await writer.write(asWire(Buffer.from(`data: ${text}\n\n`).toString('latin1')))
     }
-    writer.write('data: [DONE]\n\n')
-    writer.end('')
+    writer.write(asWire('data: [DONE]\n\n'))
+    writer.end(asWire(''))
   } catch (error) {
     refuse(writer, error)
   }

@@ -5,6 +5,7 @@ import express from 'express'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { writeChunk } from '../../src/http/write-chunk.js'
+import { asWire } from '../../src/protocol/wire-bytes.js'
 import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { deferred, RawClient, testHandler } from './fixture.js'
 
@@ -39,7 +40,7 @@ async function begun(request = GET, host: (res: http.ServerResponse) => void = (
 describe('a chunk written without res.write', () => {
   it('is sent framed, in one piece', async () => {
     const { res, client } = await begun()
-    expect(writeChunk(res, 'gr\u00fc\u00df')).toBe(true)
+    expect(writeChunk(res, asWire('gr\u00fc\u00df'))).toBe(true)
     res.end('!')
     await client.untilReceived('0\r\n\r\n')
     expect(client.received.split('\r\n\r\n')[1]).toBe('4\r\ngr\u00fc\u00df\r\n1\r\n!\r\n0')
@@ -63,17 +64,17 @@ describe('a chunk written without res.write', () => {
   }
   it.each(Object.entries(others))('is not sent %s', async (_name, host) => {
     const { res } = await begun(GET, host)
-    expect(writeChunk(res, 'abc')).toBe(false)
+    expect(writeChunk(res, asWire('abc'))).toBe(false)
   })
 
   it('is not sent to an HTTP/1.0 client', async () => {
     const { res } = await begun('GET / HTTP/1.0\r\n\r\n')
-    expect(writeChunk(res, 'abc')).toBe(false)
+    expect(writeChunk(res, asWire('abc'))).toBe(false)
   })
 
   it('is not sent if it might have to wait', async () => {
     const { res } = await begun()
-    expect(writeChunk(res, 'x'.repeat(res.writableHighWaterMark))).toBe(false)
+    expect(writeChunk(res, asWire('x'.repeat(res.writableHighWaterMark)))).toBe(false)
   })
 
   it('is not sent while the client reads nothing', async () => {
@@ -81,7 +82,7 @@ describe('a chunk written without res.write', () => {
     client.socket.pause()
     const piece = 'x'.repeat(10_000)
     let taken = 0
-    while (writeChunk(res, piece)) taken++
+    while (writeChunk(res, asWire(piece))) taken++
     expect(taken).toBeGreaterThan(0)
     expect(res.writableLength).toBeGreaterThan(0)
     client.socket.resume()
@@ -98,8 +99,8 @@ describe('a chunk written without res.write', () => {
     client.write(GET + GET)
     await both.promise
     await turn()
-    expect(writeChunk(replies[1]!, 'second')).toBe(false)
-    expect(writeChunk(replies[0]!, 'first')).toBe(true)
+    expect(writeChunk(replies[1]!, asWire('second'))).toBe(false)
+    expect(writeChunk(replies[0]!, asWire('first'))).toBe(true)
   })
 
   it('is not sent after the connection has closed', async () => {
@@ -108,7 +109,7 @@ describe('a chunk written without res.write', () => {
     res.on('close', () => closed.resolve())
     client.socket.destroy()
     await closed.promise
-    expect(writeChunk(res, 'abc')).toBe(false)
+    expect(writeChunk(res, asWire('abc'))).toBe(false)
   })
 })
 
@@ -132,8 +133,8 @@ describe('a streamed reply', () => {
       {
         chatCompletions: async (_call, writer) => {
           writer.openStream({})
-          for (const each of steps) await (each === 'turn' ? turn() : writer.write(each))
-          writer.end(last)
+          for (const each of steps) await (each === 'turn' ? turn() : writer.write(asWire(each)))
+          writer.end(asWire(last))
         },
       },
       { fastPaths: { chunks: fastPaths, messages: true } },
@@ -180,10 +181,10 @@ describe('a streamed reply', () => {
       chatCompletions: async (_call, writer) => {
         writer.openStream({ 'cache-control': 'no-cache' })
         for (let piece = 0; piece < 20; piece++) {
-          await writer.write(`data: ${piece}\n\n`)
+          await writer.write(asWire(`data: ${piece}\n\n`))
           await turn()
         }
-        writer.end('data: [DONE]\n\n')
+        writer.end(asWire('data: [DONE]\n\n'))
       },
     })
     const app = express().use(compression({ filter: () => true, threshold: 0 }), handler)

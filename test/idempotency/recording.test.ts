@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CompatError } from '../../src/base/errors.js'
 import { MemoryBudget } from '../../src/base/memory-budget.js'
-import type { ReplyWriter } from '../../src/contracts/reply.js'
+import type { ReplyBytes, ReplyWriter, WholeReply } from '../../src/contracts/reply.js'
 import { Recording } from '../../src/engine/idempotency/recording.js'
 import { RecordingBudget, type Reservation } from '../../src/engine/idempotency/recording-budget.js'
 import { OPENAI_ERRORS } from '../../src/protocol/error-body.js'
+import { asWire } from '../../src/protocol/wire-bytes.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 
 const STALL_MS = 1_000
@@ -28,8 +29,8 @@ class FakeClient implements ReplyWriter {
   onLeave(listener: () => void): void {
     this.listener = listener
   }
-  send(status: number, headers: Readonly<Record<string, string>>, body: string): void {
-    this.whole = { status, headers, body }
+  send(status: number, headers: Readonly<Record<string, string>>, bytes: WholeReply): void {
+    this.whole = { status, headers, body: [bytes].flat().join('') }
     this.ended = true
   }
   openStream(headers: Readonly<Record<string, string>>): void {
@@ -45,9 +46,9 @@ class FakeClient implements ReplyWriter {
     })
     return this.waiting
   }
-  end(bytes: string): void {
+  end(bytes: ReplyBytes): void {
     if (this.left) return
-    this.text += bytes
+    this.text += [...bytes].join('')
     this.ended = true
   }
   drop(): void {
@@ -113,8 +114,8 @@ describe('a recording of a reply', () => {
     slow.blocked = true
     const [slowState, fastState] = [follow(slow, false), follow(fast)]
     recording.openStream({ 'x-should-retry': 'false' })
-    for (const piece of ['one ', 'two ']) expect(recording.write(piece)).toBeUndefined()
-    recording.end('three')
+    for (const piece of ['one ', 'two ']) expect(recording.write(asWire(piece))).toBeUndefined()
+    recording.end(asWire('three'))
     await turns(1)
     expect([fast.text, fast.ended, fastState.over]).toEqual(['one two three', true, true])
     expect([slow.text, slow.ended, slowState.over]).toEqual(['one ', false, false])
@@ -129,12 +130,12 @@ describe('a recording of a reply', () => {
   it('sends everything so far to a client that joins late, in a few writes', async () => {
     const { recording, follow } = start()
     recording.openStream({})
-    for (let piece = 0; piece < 1_000; piece++) recording.write(`${piece} `)
+    for (let piece = 0; piece < 1_000; piece++) recording.write(asWire(`${piece} `))
     const late = new FakeClient()
     follow(late)
     expect(late.writes).toBe(1)
-    recording.write('end')
-    recording.end('')
+    recording.write(asWire('end'))
+    recording.end(asWire(''))
     expect(late.text).toBe(`${Array.from({ length: 1_000 }, (_, piece) => `${piece} `).join('')}end`)
   })
 
@@ -145,12 +146,12 @@ describe('a recording of a reply', () => {
     const state = follow(stuck)
     follow(other)
     recording.openStream({})
-    recording.write('text')
+    recording.write(asWire('text'))
     await clock.elapse(STALL_MS - 1)
     expect(stuck.dropped).toBe(false)
     await clock.elapse(1)
     expect([stuck.dropped, state.over, other.dropped]).toEqual([true, true, false])
-    recording.end('')
+    recording.end(asWire(''))
     expect(other.ended).toBe(true)
     expect(clock.pending).toBe(0)
   })
@@ -162,7 +163,7 @@ describe('a recording of a reply', () => {
     follow(slow)
     recording.openStream({})
     for (let piece = 0; piece < 5; piece++) {
-      recording.write('x'.repeat(64 * 1_024))
+      recording.write(asWire('x'.repeat(64 * 1_024)))
       await clock.elapse(STALL_MS - 1)
       slow.take()
       await turns(1)
@@ -198,8 +199,8 @@ describe('a recording of a reply', () => {
     client.blocked = true
     follow(client)
     recording.openStream({})
-    recording.write('text')
-    recording.end('')
+    recording.write(asWire('text'))
+    recording.end(asWire(''))
     client.leave()
     expect(left).toBe(0)
   })
@@ -220,12 +221,12 @@ describe('a recording of a reply', () => {
     stuck.blocked = true
     const state = follow(stuck)
     recording.openStream({})
-    recording.write('one ')
-    recording.write('two ')
+    recording.write(asWire('one '))
+    recording.write(asWire('two '))
     expect(stuck.text).toBe('one ')
     recording.hurry()
-    recording.write('three')
-    recording.end('')
+    recording.write(asWire('three'))
+    recording.end(asWire(''))
     await turns(1)
     expect([stuck.text, stuck.ended, state.over]).toEqual(['one two three', true, true])
     expect(clock.pending).toBe(0)
@@ -240,8 +241,8 @@ describe('a recording of a reply', () => {
     const state = follow(bad)
     follow(good)
     recording.openStream({})
-    recording.write('text')
-    recording.end('')
+    recording.write(asWire('text'))
+    recording.end(asWire(''))
     await turns(1)
     expect(state.fault).toMatchObject({ message: 'no socket' })
     expect([good.text, good.ended]).toEqual(['text', true])
@@ -263,7 +264,7 @@ describe('a recording of a reply', () => {
     const open = new FakeClient()
     const followed = follow(open)
     recording.openStream({})
-    recording.write('a part')
+    recording.write(asWire('a part'))
     recording.fail(new CompatError('internal_error', 'broken'))
     await turns(1)
     expect([open.text, open.whole, open.ended, open.dropped]).toEqual(['a part', undefined, false, true])
@@ -280,7 +281,7 @@ describe('a recording of a reply', () => {
     recording.onLeave(() => left++)
     const followed = follow(client)
     recording.openStream({})
-    recording.write('a part')
+    recording.write(asWire('a part'))
     await turns(1)
     expect([client.dropped, followed.fault, left]).toEqual([true, new Error('broken'), 1])
   })
@@ -303,10 +304,10 @@ describe('a recorded reply that exceeds the memory limit', () => {
     follow(slow)
     follow(fast)
     recording.openStream({})
-    expect(recording.write('a'.repeat(50))).toBeUndefined()
-    expect(recording.write('b'.repeat(50))).toBeUndefined()
-    expect(recording.write('c'.repeat(50))).toBeUndefined()
-    const waiting = recording.write('d'.repeat(50))
+    expect(recording.write(asWire('a'.repeat(50)))).toBeUndefined()
+    expect(recording.write(asWire('b'.repeat(50)))).toBeUndefined()
+    expect(recording.write(asWire('c'.repeat(50)))).toBeUndefined()
+    const waiting = recording.write(asWire('d'.repeat(50)))
     let through = false
     void waiting?.then(() => {
       through = true
@@ -320,7 +321,7 @@ describe('a recorded reply that exceeds the memory limit', () => {
     expect([through, slow.text.length, retained()]).toEqual([true, 200, 0])
     slow.blocked = false
     slow.take()
-    recording.end('')
+    recording.end(asWire(''))
     await turns(1)
     expect([slow.ended, fast.ended, recording.reply]).toEqual([true, true, undefined])
   })
@@ -334,8 +335,8 @@ describe('a recorded reply that exceeds the memory limit', () => {
       follow(slow)
       follow(fast)
       recording.openStream({})
-      recording.write('a')
-      const waiting = recording.write('b')
+      recording.write(asWire('a'))
+      const waiting = recording.write(asWire('b'))
       expect(waiting).toBeInstanceOf(Promise)
       if (how === 'leaves') slow.leave()
       else if (how === 'is dropped by the call') recording.drop()
@@ -350,10 +351,10 @@ describe('a recorded reply that exceeds the memory limit', () => {
     const { recording, retained } = start(roomFor(10))
     recording.openStream({})
     for (let piece = 0; piece < 100; piece++) {
-      expect(recording.write('x'.repeat(10))).toBeUndefined()
+      expect(recording.write(asWire('x'.repeat(10)))).toBeUndefined()
       expect(retained()).toBeLessThanOrEqual(10)
     }
-    recording.end('the last of it')
+    recording.end(asWire('the last of it'))
     expect(retained()).toBe(0)
     expect(recording.reply).toBeUndefined()
     expect(() => recording.follow(new FakeClient(), true)).toThrow('too large to be followed')
@@ -363,7 +364,7 @@ describe('a recorded reply that exceeds the memory limit', () => {
     const { recording, follow } = start(roomFor(1))
     const client = new FakeClient()
     follow(client)
-    recording.send(200, {}, '{"large":true}')
+    recording.send(200, {}, asWire('{"large":true}'))
     expect(client.whole?.body).toBe('{"large":true}')
     expect(recording.reply).toBeUndefined()
     expect(() => recording.follow(new FakeClient(), true)).toThrow('too large to be followed')
@@ -395,9 +396,9 @@ describe('the memory for recordings of running replies', () => {
     client.blocked = true
     follow(client)
     recording.openStream({})
-    recording.write('text')
-    recording.write('text')
-    recording.end('')
+    recording.write(asWire('text'))
+    recording.write(asWire('text'))
+    recording.end(asWire(''))
     recording.retire()
     expect(freed).toBe(0)
     client.leave()
@@ -432,7 +433,7 @@ describe('in any order of events in a recording', () => {
                 (step as { bytes: number }).bytes,
               )
               written += piece
-              const waiting = recording.write(piece)
+              const waiting = recording.write(asWire(piece))
               if (waiting !== undefined) {
                 blockedWrite = waiting
                 void waiting.then(() => {
@@ -467,7 +468,7 @@ describe('in any order of events in a recording', () => {
           client.take()
         }
         await turns(2)
-        recording.end('')
+        recording.end(asWire(''))
         for (const client of clients.filter(({ left }) => !left)) {
           expect([client.text, client.ended]).toEqual([written, true])
         }

@@ -5,8 +5,8 @@ import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { anthropic } from '../../src/index.js'
 import { MessageWriter } from '../../src/operations/messages/reply/message-writer.js'
-import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
+import { asWire, fromWire, toWire } from '../../src/protocol/wire-bytes.js'
 import { plainDelta } from '../../src/providers/anthropic/plain-delta.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ModelReply } from '../../src/replies/model-reply.js'
@@ -69,7 +69,7 @@ function play(frames: readonly string[], splice: boolean, stream: boolean, cuts:
   const end = typeof last === 'string' ? last : [...last].join('')
   return {
     // The fast path keeps the spaces with which a provider pads an event.
-    said: stream ? readEvents(fromLatin1(sent + end)) : JSON.parse(fromLatin1(end)),
+    said: stream ? readEvents(fromWire(asWire(sent + end))) : JSON.parse(fromWire(asWire(end))),
     tokens,
     tokenEvents: reply.tokenEvents,
     atLeast: reply.completionAtLeast(Infinity),
@@ -174,7 +174,7 @@ describe('the fast path for pieces of text in a Messages API stream', () => {
           const events = given.map(([value, spell]) => {
             if (value.type !== 'content_block_delta') return frame(JSON.stringify(value))
             const json = spell(JSON.stringify(value))
-            const plain = plainDelta(toLatin1(json))
+            const plain = plainDelta(toWire(json))
             if (plain !== undefined) fast[plain.kind]++
             return frame(json)
           })
@@ -190,8 +190,8 @@ describe('the fast path for pieces of text in a Messages API stream', () => {
   it('leaves bytes that are not UTF-8 to the parser, which replaces them', () => {
     const event = (text: string) =>
       `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}`
-    expect(plainDelta(event('\xc3\xa9'))).toMatchObject({ text: 'é' })
-    expect(plainDelta(event('\xff'))).toBeUndefined()
+    expect(plainDelta(asWire(event('\xc3\xa9')))).toMatchObject({ text: 'é' })
+    expect(plainDelta(asWire(event('\xff')))).toBeUndefined()
   })
 
   describe('through a router', () => {

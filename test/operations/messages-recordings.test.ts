@@ -5,7 +5,7 @@ import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { anthropic } from '../../src/index.js'
 import { MessagesPlan } from '../../src/operations/messages/plan.js'
 import { readRequest } from '../../src/operations/messages/request/read-request.js'
-import { fromLatin1 } from '../../src/protocol/latin1.js'
+import { asWire, fromWire } from '../../src/protocol/wire-bytes.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
@@ -88,7 +88,7 @@ describe.each(streams)('a recorded Messages API stream of $name', (recording) =>
   const expected = play(language, [bytes], true)
 
   test('is read as intended', () => {
-    const { content, error, stopReason } = checkEvents(readEvents(fromLatin1(expected.sent)))
+    const { content, error, stopReason } = checkEvents(readEvents(fromWire(asWire(expected.sent))))
     const textOf = (type: string, member: string) =>
       content.flatMap((block) => (block.type === type ? [block[member]] : [])).join('')
     expect(error).toBeUndefined()

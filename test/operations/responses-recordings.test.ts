@@ -5,7 +5,7 @@ import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { createResponses } from '../../src/operations/responses/index.js'
 import { DEFAULTS } from '../../src/options.js'
-import { fromLatin1 } from '../../src/protocol/latin1.js'
+import { asWire, fromWire, NO_BYTES } from '../../src/protocol/wire-bytes.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { createResponsesReader } from '../../src/providers/openai-compatible/responses-reply.js'
@@ -86,9 +86,9 @@ function play(language: Language, pieces: readonly Buffer[], stream = true) {
   reply.endChoices('stop')
   const { basis, usage } = meter.asReported({ prompt: 0, completion: 0 })
   const charge = { cost: 0n, base: 0n, markup: 0n, basis, byok: false, usage }
-  const opening = stream && sent !== '' ? textOf(reply.opening?.() ?? '') : ''
+  const opening = stream && sent !== '' ? textOf(reply.opening?.() ?? NO_BYTES) : ''
   const whole = stream ? opening + sent + textOf(reply.closing(charge)) : textOf(reply.body(charge))
-  return { whole: fromLatin1(whole), usage, terminated }
+  return { whole: fromWire(asWire(whole)), usage, terminated }
 }
 
 function textOf(bytes: ReplyBytes): string {

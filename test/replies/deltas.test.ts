@@ -6,8 +6,8 @@ import { ChatWriter } from '../../src/operations/chat/reply/chat-writer.js'
 import { MessageWriter } from '../../src/operations/messages/reply/message-writer.js'
 import { RepeatedRequest } from '../../src/operations/responses/reply/response-object.js'
 import { ResponseWriter } from '../../src/operations/responses/reply/response-writer.js'
-import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
+import { asWire, fromWire } from '../../src/protocol/wire-bytes.js'
 import type { DeltaWriter } from '../../src/replies/delta-writer.js'
 import { ModelReply } from '../../src/replies/model-reply.js'
 
@@ -71,7 +71,7 @@ function play(api: string, events: readonly ReplyEvent[], stream: boolean): stri
   reply.endChoices('stop', true)
   const end = stream ? reply.closing(CHARGE) : reply.body(CHARGE)
   bytes += typeof end === 'string' ? end : [...end].join('')
-  return fromLatin1(bytes)
+  return fromWire(asWire(bytes))
 }
 
 const chunk = (delta: object, more: object = {}): ReplyEvent => ({

@@ -1,5 +1,5 @@
-import type { ReplyWriter } from '../../src/contracts/reply.js'
-import { fromLatin1 } from '../../src/protocol/latin1.js'
+import type { ReplyBytes, ReplyWriter, WholeReply } from '../../src/contracts/reply.js'
+import { fromWire, joined } from '../../src/protocol/wire-bytes.js'
 import type { SlowPlan } from './call-plan.js'
 
 type Headers = Readonly<Record<string, string>>
@@ -43,12 +43,12 @@ export class SimClient implements ReplyWriter {
     if (this.left) this.tell()
   }
 
-  send(status: number, headers: Headers, bytes: string): void {
+  send(status: number, headers: Headers, bytes: WholeReply): void {
     if (!this.takes('send')) return
     if (this.opened) this.hooks.broken('send after openStream')
     this.status = status
     this.headers = headers
-    this.body = fromLatin1(bytes)
+    this.body = fromWire(joined([bytes].flat()))
     this.finish()
   }
 
@@ -70,10 +70,10 @@ export class SimClient implements ReplyWriter {
     return this.full ?? this.fill()
   }
 
-  end(bytes: string): void {
+  end(bytes: ReplyBytes): void {
     if (!this.takes('end')) return
     if (!this.opened) this.hooks.broken('end before openStream')
-    this.text += bytes
+    this.text += [...bytes].join('')
     this.finish()
   }
 

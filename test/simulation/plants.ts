@@ -12,6 +12,7 @@ import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
 import type { CallEnd } from '../../src/engine/charging/outcome.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
+import { wire } from '../../src/protocol/wire-bytes.js'
 import { ModelReply } from '../../src/replies/model-reply.js'
 
 /** A bug made on purpose, to check that the simulation finds it. */
@@ -332,7 +333,7 @@ export const PLANTS: readonly Plant[] = [
         (original) =>
           function (this: ClientReply, bytes) {
             const isError = typeof bytes === 'string' && bytes.startsWith('data: {"error"')
-            return original.call(this, isError ? `${bytes}data: [DONE]\n\n` : bytes)
+            return original.call(this, isError ? wire(`${bytes}data: [DONE]\n\n`) : bytes)
           },
       ),
   },

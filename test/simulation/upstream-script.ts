@@ -1,6 +1,7 @@
 import type { ProviderErrorReason } from '../../src/base/errors.js'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
+import { jsonBytes, wire } from '../../src/protocol/wire-bytes.js'
 import type { Random } from './random.js'
 
 /** A provider's output by meaning. The oracle reads this, and the router only the events made from it. */
@@ -201,7 +202,9 @@ export function asEvent(said: Said, parsed: boolean): ProviderEvent {
         completion: { id: 'up-1', choices: said.choices.map(wholeChoice), usage: { cost: 99 } },
       }
     case 'garbage':
-      return said.how === 'json' ? { type: 'data', bytes: '{"choices":[' } : asData(garbage(said.how), parsed)
+      return said.how === 'json'
+        ? { type: 'data', bytes: wire('{"choices":[') }
+        : asData(garbage(said.how), parsed)
     case 'error':
       return asData({ error: { message: 'It broke', code: 500 } }, parsed)
     default:
@@ -214,7 +217,7 @@ export function asEvent(said: Said, parsed: boolean): ProviderEvent {
 
 function asData(chunk: object, parsed: boolean): ProviderEvent {
   if (parsed) return { type: 'chunk', chunk: chunk as { choices?: readonly unknown[] } }
-  return { type: 'data', bytes: Buffer.from(JSON.stringify(chunk)).toString('latin1') }
+  return { type: 'data', bytes: jsonBytes(chunk) }
 }
 
 function choiceOf(said: Exclude<Said, { say: 'usage' | 'whole' | 'garbage' | 'error' }>): object {

@@ -4,7 +4,7 @@ import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
 import { ChatWriter } from '../../src/operations/chat/reply/chat-writer.js'
-import { fromLatin1 } from '../../src/protocol/latin1.js'
+import { asWire, fromWire } from '../../src/protocol/wire-bytes.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
@@ -102,8 +102,8 @@ describe.each(streams)('a recorded stream of $name', (recording) => {
       usage: counts,
     })
     const choice = choiceOf(recording.reply)
-    expect(readStream(fromLatin1(expected.whole)).choices).toEqual([choice])
-    expect(readBody(fromLatin1(expectedBody.whole)).choices).toEqual([choice])
+    expect(readStream(fromWire(asWire(expected.whole))).choices).toEqual([choice])
+    expect(readBody(fromWire(asWire(expectedBody.whole))).choices).toEqual([choice])
   })
 
   test('is the same wherever it is cut in two', () => {
@@ -145,8 +145,10 @@ describe.each(bodies)('a recorded reply of $name', ({ body, counts, language, re
       const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)]
       const streamed = play(language, pieces)
       expect(streamed).toMatchObject({ finished: true, basis: 'reported', implausible: [], usage: counts })
-      expect(readStream(fromLatin1(streamed.whole)).choices).toEqual([choiceOf(reply)])
-      expect(readBody(fromLatin1(play(language, pieces, false).whole)).choices).toEqual([choiceOf(reply)])
+      expect(readStream(fromWire(asWire(streamed.whole))).choices).toEqual([choiceOf(reply)])
+      expect(readBody(fromWire(asWire(play(language, pieces, false).whole))).choices).toEqual([
+        choiceOf(reply),
+      ])
     }
   })
 })

@@ -6,6 +6,7 @@ import type { Reply, RoutedCall, UnsentCall } from '../../contracts/operation.js
 import type { ProviderEvent, Route } from '../../contracts/providers.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { clampUsage, type Usage } from '../../protocol/usage.js'
+import type { WireBytes } from '../../protocol/wire-bytes.js'
 import type { CallEnd, Outcome } from '../charging/outcome.js'
 import { price } from '../charging/price.js'
 import type { Quote } from '../charging/quote.js'
@@ -353,7 +354,7 @@ export class Attempt implements Watched {
     return this.options.parts.holds.confirm().then(() => this.take(events, heldBytes))
   }
 
-  private send(bytes: string): void | Promise<void> {
+  private send(bytes: WireBytes): void | Promise<void> {
     const { client } = this.options
     if (!this.hasOpened) {
       this.hasOpened = true

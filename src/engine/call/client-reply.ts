@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import type { ReplyBytes, ReplyWriter } from '../../contracts/reply.js'
+import { joined, NO_BYTES, plus, type WireBytes, wire } from '../../protocol/wire-bytes.js'
 
 /** Sent with every charged reply, so that client libraries do not retry it on their own. */
 const STREAM_HEADERS = Object.freeze({ 'x-should-retry': 'false' })
-const KEEP_ALIVE = ': keep-alive\n\n'
+const KEEP_ALIVE = wire(': keep-alive\n\n')
 
 /**
  * The client's side of a streamed reply: whether it is open, whether the client is still connected, and whether it can
@@ -17,8 +18,8 @@ export class ClientReply {
   /** When the client stopped reading. Undefined while it reads. */
   blockedSince: number | undefined
   private headers: Readonly<Record<string, string>> = STREAM_HEADERS
-  /** The bytes that wait for a slow client: pieces still to be written, and the text that follows them. */
-  private rest: { readonly pieces: Iterator<string>; after: string; sent: Promise<void> } | undefined
+  /** The bytes that wait for a slow client: pieces still to be written, and the bytes that follow them. */
+  private rest: { readonly pieces: Iterator<WireBytes>; after: WireBytes; sent: Promise<void> } | undefined
 
   constructor(
     readonly writer: ReplyWriter,
@@ -73,23 +74,23 @@ export class ClientReply {
   private pass(bytes: ReplyBytes): void | Promise<void> {
     const { rest, writer } = this
     if (rest !== undefined) {
-      rest.after += typeof bytes === 'string' ? bytes : [...bytes].join('')
+      rest.after = plus(rest.after, typeof bytes === 'string' ? bytes : joined([...bytes]))
       return rest.sent
     }
     if (typeof bytes === 'string') return writer.write(bytes)
     const pieces = bytes[Symbol.iterator]()
     const sent = this.writePieces(pieces)
-    if (sent !== undefined) this.rest = { pieces, after: '', sent }
+    if (sent !== undefined) this.rest = { pieces, after: NO_BYTES, sent }
     return sent
   }
 
   /** Writes pieces while the client accepts them, and then waits for the client. */
-  private writePieces(pieces: Iterator<string>): void | Promise<void> {
+  private writePieces(pieces: Iterator<WireBytes>): void | Promise<void> {
     for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
       const waiting = this.writer.write(next.value)
       if (waiting !== undefined) return waiting.then(() => this.writePieces(pieces))
     }
-    const after = this.rest?.after ?? ''
+    const after = this.rest?.after ?? NO_BYTES
     this.rest = undefined
     return after === '' ? undefined : this.writer.write(after)
   }

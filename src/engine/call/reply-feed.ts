@@ -2,6 +2,7 @@ import type { Plan, Reply, ReplyEvent } from '../../contracts/operation.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isObject } from '../../protocol/json-values.js'
 import { isCount } from '../../protocol/usage.js'
+import { NO_BYTES, plus, type WireBytes } from '../../protocol/wire-bytes.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
 
 type UsageEvent = Exclude<ProviderEvent, ReplyEvent>
@@ -25,26 +26,26 @@ export class ReplyFeed {
    *
    * @returns the bytes to send now. After a failure of the reply they still include the events before it
    */
-  take(events: readonly ProviderEvent[]): string {
+  take(events: readonly ProviderEvent[]): WireBytes {
     if (areWithoutUsage(events)) return this.pass(events)
-    let sent = ''
+    let sent = NO_BYTES
     let before: ReplyEvent[] = []
     for (const event of events) {
       if (!isUsage(event)) {
         before.push(event)
         continue
       }
-      sent += this.pass(before)
+      sent = plus(sent, this.pass(before))
       before = []
       // Nothing after a failure is read.
       if (this.reply.failure !== undefined) return sent
       this.count(event)
     }
-    return sent + this.pass(before)
+    return plus(sent, this.pass(before))
   }
 
-  private pass(events: readonly ReplyEvent[]): string {
-    if (events.length === 0) return ''
+  private pass(events: readonly ReplyEvent[]): WireBytes {
+    if (events.length === 0) return NO_BYTES
     const { reply } = this
     const tokens = reply.tokenEvents
     const sent = reply.take(events)

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
+import { NO_BYTES, type WireBytes } from '../../protocol/wire-bytes.js'
 import type { ReplyPieces } from './reply-pieces.js'
 
 export type Headers = Readonly<Record<string, string>>
@@ -7,7 +8,7 @@ export type Headers = Readonly<Record<string, string>>
 /** How a reply is sent: as a stream, or whole in one body. */
 export type ReplyHead =
   | { readonly mode: 'stream'; readonly headers: Headers }
-  | { readonly mode: 'whole'; readonly status: number; readonly headers: Headers; readonly body: string }
+  | { readonly mode: 'whole'; readonly status: number; readonly headers: Headers; readonly body: WireBytes }
 
 /** A reply as its followers see it. */
 export interface FollowedReply {
@@ -103,7 +104,7 @@ export class Follower {
     }
     this.sendPieces()
     if (!reply.ended || this.over || this.isWaiting) return
-    writer.end('')
+    writer.end(NO_BYTES)
     this.finish()
   }
 

@@ -6,8 +6,8 @@ import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IdempotencyState, StoredReply } from '../../contracts/idempotency.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import { asCompatError, type ErrorStyle, OPENAI_ERRORS } from '../../protocol/error-body.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { JSON_TYPE } from '../../protocol/media-types.js'
+import { toWire } from '../../protocol/wire-bytes.js'
 import type { Caller } from '../admission/authenticate.js'
 import type { InFlight } from '../admission/in-flight.js'
 import { LazyContext } from '../asking/lazy-context.js'
@@ -247,12 +247,12 @@ function sendStored(reply: StoredReply, recording: Recording, log: CallLog): voi
   recording.replay()
   log.replayed = true
   if (mode === 'json') {
-    recording.send(status ?? 200, JSON_HEADERS, toLatin1(bytes))
+    recording.send(status ?? 200, JSON_HEADERS, toWire(bytes))
     return
   }
   // The reply may have been cut off and charged.
   const code = recording.errors.endingCode(bytes)
   if (code !== undefined) log.failed(code, 200)
   recording.openStream(REPLAY_HEADERS)
-  recording.end(toLatin1(bytes))
+  recording.end(toWire(bytes))
 }

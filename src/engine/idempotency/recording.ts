@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import type { CompatError } from '../../base/errors.js'
 import type { ReplyBytes, ReplyWriter, WholeReply } from '../../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../../protocol/error-body.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
+import { fromWire, joined, NO_BYTES, type WireBytes } from '../../protocol/wire-bytes.js'
 import { replyNotKept } from '../failures/claims.js'
 import { type FollowedReply, Follower, type Headers, type ReplyHead } from './follower.js'
 import type { Reservation } from './recording-budget.js'
@@ -68,8 +68,8 @@ export class Recording implements ReplyWriter, FollowedReply {
   get reply(): { mode: 'json' | 'stream'; bytes: string; status: number } | undefined {
     const { head, pieces } = this
     if (!this.ended || !pieces.kept || this.failed) return undefined
-    if (head?.mode === 'whole') return { mode: 'json', bytes: fromLatin1(head.body), status: head.status }
-    return { mode: 'stream', bytes: fromLatin1(pieces.text), status: 200 }
+    if (head?.mode === 'whole') return { mode: 'json', bytes: fromWire(head.body), status: head.status }
+    return { mode: 'stream', bytes: fromWire(pieces.bytes), status: 200 }
   }
 
   /** Whether later clients get a reply that was recorded for an earlier one. */
@@ -112,10 +112,10 @@ export class Recording implements ReplyWriter, FollowedReply {
   }
 
   send(status: number, headers: Headers, bytes: WholeReply): void {
-    const body = typeof bytes === 'string' ? bytes : bytes.join('')
+    const body = typeof bytes === 'string' ? bytes : joined(bytes)
     this.head = { mode: 'whole', status, headers, body }
     this.pieces.reserve(body.length)
-    this.end('')
+    this.end(NO_BYTES)
     if (!this.pieces.kept) this.head = undefined
   }
 
@@ -123,7 +123,7 @@ export class Recording implements ReplyWriter, FollowedReply {
   fail(error: CompatError): void {
     this.failed = true
     this.head = { mode: 'whole', ...errorReply(error, this.errors) }
-    this.end('')
+    this.end(NO_BYTES)
   }
 
   openStream(headers: Headers): void {
@@ -131,7 +131,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     this.tellFollowers()
   }
 
-  write(bytes: string): void | Promise<void> {
+  write(bytes: WireBytes): void | Promise<void> {
     this.pieces.push(bytes)
     this.tellFollowers()
     return this.pieces.untilRoom()

@@ -1,3 +1,4 @@
+import { joined, NO_BYTES, plus, type WireBytes } from '../../protocol/wire-bytes.js'
 import { KEPT_ELSEWHERE, type Reservation } from './recording-budget.js'
 
 /** Pieces are joined up to about this length for a follower that catches up. */
@@ -8,7 +9,7 @@ const BATCH_BYTES = 64 * 1_024
  * that, a piece stays only until every follower has it.
  */
 export class ReplyPieces {
-  private readonly pieces: string[] = []
+  private readonly pieces: WireBytes[] = []
   /** The number of pieces dropped from the front. */
   private dropped = 0
   private retainedBytes = 0
@@ -29,8 +30,8 @@ export class ReplyPieces {
     return this.dropped + this.pieces.length
   }
 
-  get text(): string {
-    return this.pieces.join('')
+  get bytes(): WireBytes {
+    return joined(this.pieces)
   }
 
   /** Marks what follows as kept elsewhere, so that it takes no room here. */
@@ -45,18 +46,18 @@ export class ReplyPieces {
     this.mostRetainedBytes = this.retainedBytes
   }
 
-  push(bytes: string): void {
+  push(bytes: WireBytes): void {
     this.reserve(bytes.length)
     this.pieces.push(bytes)
     this.retainedBytes += bytes.length
   }
 
   /** Returns some pieces from a position on, and the position after them. */
-  batch(from: number): { readonly bytes: string; readonly next: number } {
-    let bytes = ''
+  batch(from: number): { readonly bytes: WireBytes; readonly next: number } {
+    let bytes = NO_BYTES
     let next = from
     do {
-      bytes += this.pieces[next - this.dropped]!
+      bytes = plus(bytes, this.pieces[next - this.dropped]!)
       next++
     } while (next < this.count && bytes.length < BATCH_BYTES)
     return { bytes, next }

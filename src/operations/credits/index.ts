@@ -6,8 +6,8 @@ import type { LedgerLookUps } from '../../contracts/look-ups.js'
 import { type Caller, READ_CREDITS } from '../../engine/admission/authenticate.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
+import { jsonBytes } from '../../protocol/wire-bytes.js'
 import { LOOK_UP_CODES, readCounts, readSpent, tightest } from '../look-ups/ask-ledger.js'
 
 const decimal = z.string().regex(/^-?\d+(\.\d{1,9})?$/)
@@ -64,7 +64,7 @@ export function creditsEndpoint(engine: Engine, lookUps: LedgerLookUps): Endpoin
           held: formatCredits(held),
           available: formatCredits(available),
         }
-        return toLatin1(JSON.stringify({ data }))
+        return jsonBytes({ data })
       }),
   }
 }

@@ -1,7 +1,7 @@
 import type { WholeReply } from '../../contracts/reply.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
+import { asWire, joined, jsonBytes, type WireBytes, wire } from '../../protocol/wire-bytes.js'
 import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 import { JsonReply, unreadable } from '../../replies/json-reply.js'
 
@@ -22,7 +22,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 /** A reply with embeddings, in the format that the client requested, whichever one the provider sent. */
 export class EmbeddingsReply extends JsonReply {
   /** The embeddings as JSON, each at its index. */
-  private data: readonly string[] = []
+  private data: readonly WireBytes[] = []
   keptBytes = 0
 
   constructor(private readonly asked: AskedReply) {
@@ -34,22 +34,22 @@ export class EmbeddingsReply extends JsonReply {
     this.data = []
     const items = data.map((embedding, index) => {
       const comma = index === 0 ? '' : ','
-      return `${comma}{"object":"embedding","index":${index},"embedding":${embedding}}`
+      return wire(`${comma}{"object":"embedding","index":${index},"embedding":${embedding}}`)
     })
-    const model = toLatin1(JSON.stringify(asked.model))
+    const model = jsonBytes(asked.model)
     const pieces = [
-      '{"object":"list","data":[',
+      wire('{"object":"list","data":['),
       ...items,
-      `],"model":${model},"usage":${writeUsage(charge)}}`,
+      wire(`],"model":${model},"usage":${writeUsage(charge)}}`),
     ]
-    return this.keptBytes < SMALL_BYTES ? pieces.join('') : pieces
+    return this.keptBytes < SMALL_BYTES ? joined(pieces) : pieces
   }
 
   protected read({ data, id }: JsonObject): void {
     if (!Array.isArray(data)) throw unreadable('data is not a list')
     const { count } = this.asked
     if (data.length !== count) throw unreadable(`it has ${data.length} embeddings for ${count} inputs`)
-    const read = new Array<string | undefined>(count)
+    const read = new Array<WireBytes | undefined>(count)
     for (const [position, item] of data.entries()) {
       if (!isObject(item)) throw unreadable('an item of data is not an object')
       const index = item.index ?? position
@@ -63,18 +63,18 @@ export class EmbeddingsReply extends JsonReply {
       data[position] = null
     }
     if (typeof id === 'string' && id !== '') this.upstreamId = cleanLabel(id)
-    this.data = read as string[]
+    this.data = read as WireBytes[]
   }
 
   /** Writes one embedding as JSON in the client's format. */
-  private write(embedding: unknown): string {
+  private write(embedding: unknown): WireBytes {
     const isBase64 = this.asked.format === 'base64'
     if (typeof embedding === 'string') {
       const bytes = Buffer.from(embedding, 'base64')
       if (!BASE64.test(embedding) || bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0) {
         throw unreadable('an embedding is not base64 of 32-bit floats')
       }
-      if (isBase64) return `"${embedding}"`
+      if (isBase64) return asWire(`"${embedding}"`)
       const floats = Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) =>
         shortest(bytes.readFloatLE(at * FLOAT_BYTES)),
       )
@@ -85,7 +85,7 @@ export class EmbeddingsReply extends JsonReply {
     if (!isBase64) return writeFloats(embedding)
     const bytes = Buffer.alloc(embedding.length * FLOAT_BYTES)
     for (const [at, value] of embedding.entries()) bytes.writeFloatLE(checked(value), at * FLOAT_BYTES)
-    return `"${bytes.toString('base64')}"`
+    return asWire(`"${bytes.toString('base64')}"`)
   }
 }
 
@@ -114,9 +114,9 @@ function shortest(float: number): number {
 const LEAST_IN_PLACES = 1e-3
 const MOST_IN_PLACES = 1e3
 
-function writeFloats(values: readonly unknown[]): string {
+function writeFloats(values: readonly unknown[]): WireBytes {
   for (const value of values) checked(value)
-  return JSON.stringify(values)
+  return asWire(JSON.stringify(values))
 }
 
 function checked(value: unknown): number {

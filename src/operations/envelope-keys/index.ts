@@ -5,8 +5,8 @@ import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
 import type { Engine } from '../../engine/engine.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
+import { jsonBytes } from '../../protocol/wire-bytes.js'
 
 const keySetSchema = z.looseObject({
   keys: z.array(
@@ -42,7 +42,7 @@ export function envelopeKeysEndpoint(engine: Engine): Endpoint {
     },
     answer: (call, writer) =>
       engine.answerPublic(call, writer, async (context) => ({
-        bytes: toLatin1(JSON.stringify(await publishedKeys(engine.options, context))),
+        bytes: jsonBytes(await publishedKeys(engine.options, context)),
       })),
   }
 }

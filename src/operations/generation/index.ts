@@ -3,9 +3,9 @@ import type { Endpoint } from '../../contracts/endpoint.js'
 import type { LedgerLookUps } from '../../contracts/look-ups.js'
 import type { Operation } from '../../contracts/operation.js'
 import type { Engine } from '../../engine/engine.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
 import { cleanLabel, isPlainText } from '../../protocol/text.js'
+import { jsonBytes } from '../../protocol/wire-bytes.js'
 import { LOOK_UP_CODES } from '../look-ups/ask-ledger.js'
 import { GenerationFinder } from './find-generation.js'
 import { generationObject } from './generation-object.js'
@@ -67,7 +67,7 @@ export function generationEndpoint(
             { param: 'id' },
           )
         }
-        return toLatin1(JSON.stringify({ data: generationObject(found) }))
+        return jsonBytes({ data: generationObject(found) })
       }),
   }
 }

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { LedgerLookUps } from '../../contracts/look-ups.js'
 import type { Engine } from '../../engine/engine.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
+import { jsonBytes } from '../../protocol/wire-bytes.js'
 import { LOOK_UP_CODES, readCounts, readSpent } from '../look-ups/ask-ledger.js'
 import { keyObject } from './key-object.js'
 import { keySchema } from './schema.js'
@@ -31,7 +31,7 @@ export function keyEndpoint(engine: Engine, lookUps: LedgerLookUps): Endpoint {
           readCounts(engine, lookUps, limits, context),
         ])
         const now = engine.options.wallClock.now()
-        return toLatin1(JSON.stringify({ data: keyObject(principal, spent, counts, now) }))
+        return jsonBytes({ data: keyObject(principal, spent, counts, now) })
       }),
   }
 }

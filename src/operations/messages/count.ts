@@ -14,6 +14,7 @@ import { eventError } from '../../engine/events/event-error.js'
 import { findRoutes } from '../../engine/routing/route-choice.js'
 import { readTraceContext } from '../../protocol/trace-context.js'
 import { isCount } from '../../protocol/usage.js'
+import { jsonBytes, type WireBytes } from '../../protocol/wire-bytes.js'
 import { CountsUnderWay } from './counts-under-way.js'
 import { messages } from './index.js'
 import { countOpenApi } from './openapi.js'
@@ -60,7 +61,7 @@ interface Counting {
   readonly admitted: Admitted<AskedMessages>
 }
 
-async function countTokens(counting: Counting): Promise<string> {
+async function countTokens(counting: Counting): Promise<WireBytes> {
   const { admitted, context, options } = counting
   const { model, request } = admitted
   const { asked } = request
@@ -71,9 +72,9 @@ async function countTokens(counting: Counting): Promise<string> {
   const plan: Plan = new MessagesPlan(asked, model, { ...options, neverOverdraw: false })
   const found = firstCount(serving, plan, asked)
   const counted = found === undefined ? undefined : await askFreely(counting, found)
-  if (counted !== undefined) return JSON.stringify({ input_tokens: counted })
+  if (counted !== undefined) return jsonBytes({ input_tokens: counted })
   const tokens = plan.input.atMost(serving[0]?.adapter.tokenFactor)
-  return JSON.stringify({ input_tokens: tokens, estimated: true })
+  return jsonBytes({ input_tokens: tokens, estimated: true })
 }
 
 interface FoundCount {

@@ -13,8 +13,8 @@ import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
 import { eventError } from '../../engine/events/event-error.js'
 import { findRoutes } from '../../engine/routing/route-choice.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
+import { joined, jsonBytes, type WireBytes, wire } from '../../protocol/wire-bytes.js'
 import { type ListedModel, parametersOf } from './model-object.js'
 
 /** The number of markups that have cached bodies, and the most characters of all of them together. */
@@ -25,6 +25,7 @@ const KEPT_CHARS = 67_108_864
  * escaped.
  */
 const PLACE = '"data":[]'
+const COMMA = wire(',')
 /** How long to remember whether a model's routes serve an operation, since anybody may ask for the whole list. */
 const KEPT_MS = 5_000
 const KEPT_ANSWERS = 10_000
@@ -36,15 +37,15 @@ export interface ModelShapes {
   list(models: readonly ListedModel[]): { readonly data: readonly [] }
 }
 
-/** A body as latin1, with its tag if it is cached. */
+/** A body, with its tag if it is cached. */
 export interface ModelsBody {
-  readonly bytes: string
+  readonly bytes: WireBytes
   readonly etag?: string
 }
 
 /** A whole list with one markup, and the part of each model. */
 interface WrittenList extends ModelsBody {
-  readonly parts: ReadonlyMap<Model, string>
+  readonly parts: ReadonlyMap<Model, WireBytes>
 }
 
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
@@ -123,13 +124,17 @@ export class ModelReplies {
     throw modelNotFound(decodeOnce(key) ?? key)
   }
 
-  private partOf(model: Model, markup: MarkupTerms): string {
-    return toLatin1(JSON.stringify(this.shapes.one(model, markup)))
+  private partOf(model: Model, markup: MarkupTerms): WireBytes {
+    return jsonBytes(this.shapes.one(model, markup))
   }
 
   /** Leaves out and reports models that cannot be written, such as those with a bigint in `created`. */
-  private partsOf(models: readonly Model[], markup: MarkupTerms, faulty: Faulty): ReadonlyMap<Model, string> {
-    const parts = new Map<Model, string>()
+  private partsOf(
+    models: readonly Model[],
+    markup: MarkupTerms,
+    faulty: Faulty,
+  ): ReadonlyMap<Model, WireBytes> {
+    const parts = new Map<Model, WireBytes>()
     for (const model of models) {
       try {
         parts.set(model, this.partOf(model, markup))
@@ -141,11 +146,16 @@ export class ModelReplies {
   }
 
   /** Writes the models that have a part, or those of them that are shown. */
-  private bodyOf(parts: ReadonlyMap<Model, string>, shown: readonly Model[] = [...parts.keys()]): string {
+  private bodyOf(
+    parts: ReadonlyMap<Model, WireBytes>,
+    shown: readonly Model[] = [...parts.keys()],
+  ): WireBytes {
     const models = shown.filter((model) => parts.has(model))
-    const data = models.map((model) => parts.get(model)).join(',')
-    const around = toLatin1(JSON.stringify(this.shapes.list(models)))
-    return around.replace(PLACE, () => `"data":[${data}]`)
+    const written = models.flatMap((model) => parts.get(model) ?? [])
+    const around = jsonBytes(this.shapes.list(models))
+    const place = around.indexOf(PLACE)
+    const data = wire(`"data":[${joined(written, COMMA)}]`)
+    return joined([around.slice(0, place), data, around.slice(place + PLACE.length)])
   }
 
   private async matching(

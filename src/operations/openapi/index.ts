@@ -1,13 +1,13 @@
 import { version } from '../../base/version.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { Engine } from '../../engine/engine.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, REQUEST_ID } from '../../protocol/openapi-parts.js'
+import { jsonBytes, type WireBytes } from '../../protocol/wire-bytes.js'
 import { createOpenApiDocument } from './document.js'
 
 /** `GET /openapi.json`: the document of all endpoints. */
 export function openApiEndpoint(engine: Engine, endpoints: () => readonly Endpoint[]): Endpoint {
-  let document: string | undefined
+  let document: WireBytes | undefined
   return {
     method: 'GET',
     path: '/openapi.json',
@@ -30,7 +30,7 @@ export function openApiEndpoint(engine: Engine, endpoints: () => readonly Endpoi
     },
     answer: (call, writer) =>
       engine.answerPublic(call, writer, async () => {
-        document ??= toLatin1(JSON.stringify(createOpenApiDocument(endpoints(), { version })))
+        document ??= jsonBytes(createOpenApiDocument(endpoints(), { version }))
         return { bytes: document }
       }),
   }

@@ -15,6 +15,7 @@ import {
 } from '../../protocol/json-values.js'
 import { scalarText } from '../../protocol/scalars.js'
 import { isCount } from '../../protocol/usage.js'
+import type { WireBytes } from '../../protocol/wire-bytes.js'
 import { toAnnotation } from './annotations.js'
 import { frameError } from './errors.js'
 import { type PlainDelta, plainDelta } from './plain-delta.js'
@@ -104,7 +105,7 @@ export class MessageReader {
   }
 
   /** Adds an event with a piece of text without parsing it. Returns whether it was one for an open block. */
-  readPlain(bytes: string, events: ProviderEvent[]): boolean {
+  readPlain(bytes: WireBytes, events: ProviderEvent[]): boolean {
     const plain = plainDelta(bytes)
     if (plain === undefined) return false
     const block = this.open.get(plain.event.index)

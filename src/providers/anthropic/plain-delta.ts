@@ -1,5 +1,5 @@
 import type { NativeEvent } from '../../conversation/delta.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
+import { asWire, fromWire, type WireBytes } from '../../protocol/wire-bytes.js'
 
 /** An event with nothing but a piece of text, of thinking or of a call's input. */
 export interface PlainDelta {
@@ -22,24 +22,24 @@ const KINDS: Readonly<Record<string, PlainDelta['kind']>> = {
   'thinking_delta","thinking': 'thinking',
   'input_json_delta","partial_json': 'tool_use',
 }
-/** JSON that is the same as its text, and as its text in latin1. */
+/** JSON that is the same as its text, and as the bytes of it. */
 const SAME = /^[ !#-[\]-~]+$/
 
 /** Returns the piece of text in an event. Undefined if the event must be parsed. */
-export function plainDelta(bytes: string): PlainDelta | undefined {
+export function plainDelta(bytes: WireBytes): PlainDelta | undefined {
   const found = PLAIN.exec(bytes)
   if (found === null) return undefined
   const event = { index: Number(found[1]), bytes }
   const same = found[2]
   if (same !== undefined) return { kind: 'text', text: same, event }
-  const text = textOf(found[4]!)
+  const text = textOf(asWire(found[4]!))
   return text === undefined ? undefined : { kind: KINDS[found[3]!]!, text, event }
 }
 
-/** Returns the text of JSON in latin1. Undefined if the plain twin would write it in another way. */
-function textOf(bytes: string): string | undefined {
+/** Returns the text of JSON. Undefined if the plain twin would write it in another way. */
+function textOf(bytes: WireBytes): string | undefined {
   if (SAME.test(bytes)) return bytes
-  const json = `"${fromLatin1(bytes)}"`
+  const json = `"${fromWire(bytes)}"`
   // It may stand for bytes that are not UTF-8.
   if (json.includes('\ufffd')) return undefined
   try {

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../base/errors.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
+import { fromWire } from '../../protocol/wire-bytes.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { ReplyReader } from '../reply-reader.js'
 import { frameError } from './errors.js'
@@ -12,10 +12,10 @@ export function createReader(eventBytes: number, { lines = true, splice = true }
   return new ReplyReader(eventBytes, {
     fastPaths: lines,
     onEvent(data, type, events) {
-      if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
+      if (type === 'error') throw frameError(parseLoosely(fromWire(data)))
       if (splice && message.readPlain(data, events)) return false
       if (data.trim() === '') return false
-      const text = fromLatin1(data)
+      const text = fromWire(data)
       for (const event of readFrame(text, type, events)) {
         const read = isTooDeepAs(text, event) ? ofMessage(event) : event
         if (read === undefined) {

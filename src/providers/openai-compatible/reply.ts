@@ -2,8 +2,8 @@ import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isFailureReason, ownFinishReason } from '../../protocol/finish-reason.js'
 import { isObject, isText, type JsonObject, saysNothing } from '../../protocol/json-values.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
 import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
+import { fromWire, type WireBytes } from '../../protocol/wire-bytes.js'
 import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import type { ReplyFormat } from '../reply-reader.js'
 import { frameError } from '../upstream-errors.js'
@@ -43,9 +43,9 @@ export class ReplyReading implements ReplyFormat {
   ) {}
 
   /** Returns `true` for `[DONE]`. */
-  onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean {
+  onEvent(data: WireBytes, type: string | undefined, events: ProviderEvent[]): boolean {
     if (data.startsWith('[DONE]')) return true
-    if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
+    if (type === 'error') throw frameError(parseLoosely(fromWire(data)))
     if (isPlainLine(data)) {
       if (this.searched < SEARCHED_EVENTS) this.searchReasoning(data)
       events.push({ type: 'data', bytes: data })
@@ -53,7 +53,7 @@ export class ReplyReading implements ReplyFormat {
     }
     // Vertex AI keeps the streams of its partners' models alive with comments sent as data.
     if (data.trim() === '' || data.startsWith(':')) return false
-    for (const reply of readFrame(fromLatin1(data), type, events)) {
+    for (const reply of readFrame(fromWire(data), type, events)) {
       this.reasoning.learn(reply.choices)
       this.readChunk(reply, events)
     }

@@ -2,9 +2,9 @@ import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
 import type { CallPiece, Phase, ProviderDelta, TextPiece } from '../../conversation/delta.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
 import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
 import { urlCitation } from '../../protocol/url-citation.js'
+import { fromWire } from '../../protocol/wire-bytes.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { ReplyReader } from '../reply-reader.js'
 import { addOrPassOver, UnreadableContent, unreadable } from '../unreadable.js'
@@ -31,9 +31,9 @@ export function createResponsesReader(
   return new ReplyReader(eventBytes + BYTES_A_CHARACTER * body.length, {
     fastPaths: false,
     onEvent(data, type, events) {
-      if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
+      if (type === 'error') throw frameError(parseLoosely(fromWire(data)))
       if (data.trim() === '' || data.startsWith('[DONE]')) return stream.terminated
-      const text = fromLatin1(data)
+      const text = fromWire(data)
       const state = readStateEvent(text)
       if (state !== undefined) {
         addOrPassOver(events, () => stream.read(state, events))

@@ -2,8 +2,8 @@ import { strict as assert } from 'node:assert'
 import type { ProviderEvent } from '../../contracts/index.js'
 import type { ProviderDelta } from '../../conversation/delta.js'
 import { mapFinishReason } from '../../protocol/finish-reason.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
+import { fromWire } from '../../protocol/wire-bytes.js'
 
 /** The content of one call's events, from deltas, chunks or a completion. */
 export interface Reply {
@@ -73,7 +73,7 @@ export function createReply(): Reply {
       case 'deltas':
         return event.deltas.forEach(readDelta)
       case 'data': {
-        const chunk = parse(fromLatin1(event.bytes))
+        const chunk = parse(fromWire(event.bytes))
         if (chunk === undefined) {
           hasNonsense = true
           return undefined

@@ -2,8 +2,8 @@ import type { CompatError } from '../../../base/errors.js'
 import type { ReasoningName } from '../../../contracts/reasoning-name.js'
 import type { Delta, Labels } from '../../../conversation/delta.js'
 import { errorFrame } from '../../../protocol/error-body.js'
-import { toLatin1 } from '../../../protocol/latin1.js'
 import { memorySize } from '../../../protocol/memory-size.js'
+import { jsonBytes, NO_BYTES, toWire, type WireBytes, wire } from '../../../protocol/wire-bytes.js'
 import { type WireCharge, wireUsage, writeUsage } from '../../../protocol/wire-usage.js'
 import { type DeltaWriter, writeSafely } from '../../../replies/delta-writer.js'
 import { ChatChoice, Thoughts } from './chat-choice.js'
@@ -21,11 +21,11 @@ const DELTA_BYTES = 128
 /** Writes chat completions, as chunks or as one JSON body. */
 export class ChatWriter implements DeltaWriter {
   /** The start of each chunk, up to its choices. Undefined for a body. */
-  private readonly head: string | undefined
+  private readonly head: WireBytes | undefined
   /** The choices of a body, by their indexes. Undefined if nobody reads them. */
   private gathered: ChatChoice[] | undefined
   /** The choices of a body, written before anything was charged for them. */
-  private written = ''
+  private written = NO_BYTES
   private gatheredBytes = 0
   private readonly thoughts = new Thoughts()
 
@@ -39,18 +39,18 @@ export class ChatWriter implements DeltaWriter {
       return
     }
     const { created, id, model } = top
-    const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
-    this.head = toLatin1(`data: ${fields.slice(0, -1)},"choices":[`)
+    const fields = jsonBytes({ id, object: 'chat.completion.chunk', created, model })
+    this.head = wire(`data: ${fields.slice(0, -1)},"choices":[`)
   }
 
   get keptBytes(): number {
     return this.written.length + this.gatheredBytes
   }
 
-  write(deltas: readonly Delta[], labels: Labels): string {
-    if (this.head !== undefined) return this.chunks(this.head, deltas, `]${writeLabels(labels)}}\n\n`)
+  write(deltas: readonly Delta[], labels: Labels): WireBytes {
+    if (this.head !== undefined) return this.chunks(this.head, deltas, wire(`]${writeLabels(labels)}}\n\n`))
     for (const delta of deltas) this.gather(delta)
-    return ''
+    return NO_BYTES
   }
 
   discard(): void {
@@ -62,26 +62,28 @@ export class ChatWriter implements DeltaWriter {
     const choices = this.gathered ?? []
     // `flatMap` passes over choices that the reply does not have.
     this.written = writeSafely(() =>
-      toLatin1(JSON.stringify(choices.flatMap((choice, index) => choice.written(index, lostCalls(index))))),
+      jsonBytes(choices.flatMap((choice, index) => choice.written(index, lostCalls(index)))),
     )
     this.discard()
   }
 
-  body(charge: WireCharge, labels: Labels): string {
+  body(charge: WireCharge, labels: Labels): WireBytes {
     const { created, id, model } = this.top
-    const fields = JSON.stringify({ id, object: 'chat.completion', created, model, ...labels })
+    const fields = jsonBytes({ id, object: 'chat.completion', created, model, ...labels })
     const { written } = this
-    this.written = ''
-    return `${toLatin1(fields).slice(0, -1)},"choices":${written},"usage":${writeUsage(charge)}}`
+    this.written = NO_BYTES
+    return wire(`${fields.slice(0, -1)},"choices":${written},"usage":${writeUsage(charge)}}`)
   }
 
   /** Returns the end of a stream: the usage with the charge, and `[DONE]`. */
-  closing(charge: WireCharge, labels: Labels, pending: string): string {
-    return `${pending}${this.head}]${writeLabels(labels)},"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
+  closing(charge: WireCharge, labels: Labels, pending: WireBytes): WireBytes {
+    const { head = NO_BYTES } = this
+    const usage = writeUsage(charge)
+    return wire(`${pending}${head}]${writeLabels(labels)},"usage":${usage}}\n\ndata: [DONE]\n\n`)
   }
 
   /** Omits `[DONE]`, so that the stream does not look successful. */
-  failing(error: CompatError, charge: WireCharge): string {
+  failing(error: CompatError, charge: WireCharge): WireBytes {
     return errorFrame(error, wireUsage(charge))
   }
 
@@ -98,24 +100,24 @@ export class ChatWriter implements DeltaWriter {
   }
 
   /** Returns the deltas of a choice as one chunk. Its finish comes after its last calls, in a chunk of its own. */
-  private chunks(head: string, deltas: readonly Delta[], labels: string): string {
+  private chunks(head: WireBytes, deltas: readonly Delta[], labels: WireBytes): WireBytes {
     const [first] = deltas
-    if (first === undefined) return ''
-    let chunks = ''
+    if (first === undefined) return NO_BYTES
+    let chunks = NO_BYTES
     let choice = new ChatChoice(this.reasoningName, true, this.thoughts)
     for (const delta of deltas) {
       if (delta.type === 'end' && choice.hasCalls) {
-        chunks += head + toLatin1(JSON.stringify(choice.written(first.choice))) + labels
+        chunks = wire(`${chunks}${head}${jsonBytes(choice.written(first.choice))}${labels}`)
         choice = new ChatChoice(this.reasoningName, true, this.thoughts)
       }
       choice.add(delta)
     }
-    return chunks + head + toLatin1(JSON.stringify(choice.written(first.choice))) + labels
+    return wire(`${chunks}${head}${jsonBytes(choice.written(first.choice))}${labels}`)
   }
 }
 
 /** Writes the provider's top-level fields that a chunk has too. */
-function writeLabels(labels: Labels): string {
+function writeLabels(labels: Labels): WireBytes {
   const text = JSON.stringify(labels)
-  return text === '{}' ? '' : toLatin1(`,${text.slice(1, -1)}`)
+  return text === '{}' ? NO_BYTES : toWire(`,${text.slice(1, -1)}`)
 }

@@ -2,22 +2,23 @@ import type { NativeEvent } from '../../../conversation/delta.js'
 import { mendArguments } from '../../../protocol/call-arguments.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { memorySize } from '../../../protocol/memory-size.js'
+import { NO_BYTES, type WireBytes } from '../../../protocol/wire-bytes.js'
 
 /** The members of deltas with pieces of text. */
 export type TextMember = 'text' | 'thinking' | 'partial_json'
 
 /** The destination of the blocks of a reply: a stream or a JSON body. */
 export interface BlockSink {
-  open(block: JsonObject): string
-  delta(delta: JsonObject): string
+  open(block: JsonObject): WireBytes
+  delta(delta: JsonObject): WireBytes
   /**
    * Takes more of the text of the open block.
    *
    * @param event the provider's own, if it sent one with nothing else
    */
-  more(member: TextMember, text: string, event: NativeEvent | undefined): string
+  more(member: TextMember, text: string, event: NativeEvent | undefined): WireBytes
   /** Ends the open block, if there is one. */
-  close(): string
+  close(): WireBytes
 }
 
 const NONE: readonly unknown[] = []
@@ -39,18 +40,18 @@ export class BodyBlocks implements BlockSink {
     return this.blocks.length
   }
 
-  open(block: JsonObject): string {
-    if (this.isUnread) return ''
+  open(block: JsonObject): WireBytes {
+    if (this.isUnread) return NO_BYTES
     this.bytes += memorySize(block)
     const own: JsonObject = Object.assign({}, block)
     if (Array.isArray(own.citations)) own.citations = [...own.citations]
     this.blocks.push({ block: own, input: '' })
-    return ''
+    return NO_BYTES
   }
 
-  delta(delta: JsonObject): string {
+  delta(delta: JsonObject): WireBytes {
     const last = this.blocks.at(-1)
-    if (last === undefined) return ''
+    if (last === undefined) return NO_BYTES
     this.bytes += memorySize(delta)
     const { block } = last
     if (delta.type === 'input_json_delta') last.input += String(delta.partial_json)
@@ -61,20 +62,20 @@ export class BodyBlocks implements BlockSink {
       if (Array.isArray(block.citations)) block.citations.push(delta.citation)
       else block.citations = [delta.citation]
     } else addMembers(block, delta)
-    return ''
+    return NO_BYTES
   }
 
-  more(member: TextMember, text: string): string {
+  more(member: TextMember, text: string): WireBytes {
     const last = this.blocks.at(-1)
-    if (last === undefined) return ''
+    if (last === undefined) return NO_BYTES
     this.bytes += memorySize(text)
     if (member === 'partial_json') last.input += text
     else append(last.block, member, text)
-    return ''
+    return NO_BYTES
   }
 
-  close(): string {
-    return ''
+  close(): WireBytes {
+    return NO_BYTES
   }
 
   /** Stops collecting, since nobody reads the reply any more. */

@@ -1,5 +1,6 @@
 import type { CompatError, ErrorCode } from '../../../base/errors.js'
-import { type ErrorStyle, errorObject, toAscii } from '../../../protocol/error-body.js'
+import { type ErrorStyle, errorObject } from '../../../protocol/error-body.js'
+import { asciiJson, type WireBytes, wire } from '../../../protocol/wire-bytes.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { wireUsage } from './usage.js'
 
@@ -57,6 +58,6 @@ export const MESSAGES_ERRORS: ErrorStyle = {
 }
 
 /** Returns the event that ends a failed stream. It is ASCII. */
-export function errorEvent(error: CompatError, charge: WireCharge): string {
-  return `event: error\ndata: ${toAscii(JSON.stringify(errorBody(error, wireUsage(charge))))}\n\n`
+export function errorEvent(error: CompatError, charge: WireCharge): WireBytes {
+  return wire(`event: error\ndata: ${asciiJson(errorBody(error, wireUsage(charge)))}\n\n`)
 }

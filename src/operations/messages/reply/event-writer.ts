@@ -1,13 +1,13 @@
 import type { NativeEvent } from '../../../conversation/delta.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
-import { toLatin1 } from '../../../protocol/latin1.js'
+import { joined, jsonBytes, NO_BYTES, plus, type WireBytes, wire } from '../../../protocol/wire-bytes.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import type { BlockSink, TextMember } from './body-blocks.js'
 import type { Stop } from './stop.js'
 import { wireUsage } from './usage.js'
 
 /** The bytes that keep a stream alive. Clients of this API may wait for an event rather than for any byte. */
-export const PING = 'event: ping\ndata: {"type":"ping"}\n\n'
+export const PING = wire('event: ping\ndata: {"type":"ping"}\n\n')
 
 /** The members of a message that do not come from its provider. */
 export interface MessageTop {
@@ -19,6 +19,14 @@ export interface MessageTop {
 /** The counts in the first event of a stream. The last event has the counts that are charged. */
 export type FirstUsage = Readonly<Record<string, number>>
 
+type EventName =
+  | 'content_block_delta'
+  | 'content_block_start'
+  | 'content_block_stop'
+  | 'message_delta'
+  | 'message_start'
+  | 'message_stop'
+
 const NO_TOKENS: FirstUsage = Object.freeze({ input_tokens: 0, output_tokens: 0 })
 
 /** The types of deltas by their members. */
@@ -29,7 +37,7 @@ const DELTAS: Readonly<Record<TextMember, string>> = {
 }
 
 /**
- * Writes the events of a stream in order, as latin1: the start of the message, each block with its start, deltas and
+ * Writes the events of a stream in order: the start of the message, each block with its start, deltas and
  * stop, and the end of the message with the charge.
  */
 export class EventWriter implements BlockSink {
@@ -41,8 +49,8 @@ export class EventWriter implements BlockSink {
   constructor(private readonly top: MessageTop) {}
 
   /** Starts the message, if that is still to be done. */
-  start(usage = NO_TOKENS): string {
-    if (this.hasStarted) return ''
+  start(usage = NO_TOKENS): WireBytes {
+    if (this.hasStarted) return NO_BYTES
     this.hasStarted = true
     const { id, model } = this.top
     const message = {
@@ -59,38 +67,32 @@ export class EventWriter implements BlockSink {
   }
 
   /** Starts a block after the end of the previous one. */
-  open(block: JsonObject): string {
-    const before = this.start() + this.close()
+  open(block: JsonObject): WireBytes {
+    const before = plus(this.start(), this.close())
     this.isOpen = true
     this.index++
-    return (
-      before +
-      event('content_block_start', {
-        type: 'content_block_start',
-        index: this.index,
-        content_block: block,
-      })
-    )
+    const start = { type: 'content_block_start', index: this.index, content_block: block }
+    return plus(before, event('content_block_start', start))
   }
 
-  delta(delta: JsonObject): string {
+  delta(delta: JsonObject): WireBytes {
     return event('content_block_delta', { type: 'content_block_delta', index: this.index, delta })
   }
 
-  more(member: TextMember, text: string, event: NativeEvent | undefined): string {
+  more(member: TextMember, text: string, event: NativeEvent | undefined): WireBytes {
     // A block that could not be read changes the indexes.
     if (event !== undefined && event.index === this.index)
-      return `event: content_block_delta\ndata: ${event.bytes}\n\n`
+      return wire(`event: content_block_delta\ndata: ${event.bytes}\n\n`)
     return this.delta({ type: DELTAS[member], [member]: text })
   }
 
-  close(): string {
-    if (!this.isOpen) return ''
+  close(): WireBytes {
+    if (!this.isOpen) return NO_BYTES
     this.isOpen = false
     return event('content_block_stop', { type: 'content_block_stop', index: this.index })
   }
 
-  end({ details, edits, reason, sequence }: Stop, charge: WireCharge): string {
+  end({ details, edits, reason, sequence }: Stop, charge: WireCharge): WireBytes {
     const delta = {
       stop_reason: reason,
       stop_sequence: sequence,
@@ -98,28 +100,33 @@ export class EventWriter implements BlockSink {
     }
     const usage = wireUsage(charge)
     const end = { type: 'message_delta', delta, usage, ...(edits && { context_management: edits }) }
-    return `${this.start()}${this.close()}${event('message_delta', end)}${event('message_stop', { type: 'message_stop' })}`
+    return joined([
+      this.start(),
+      this.close(),
+      event('message_delta', end),
+      event('message_stop', { type: 'message_stop' }),
+    ])
   }
 }
 
-function event(name: string, data: JsonObject): string {
-  return `event: ${name}\ndata: ${toLatin1(JSON.stringify(data))}\n\n`
+function event(name: EventName, data: JsonObject): WireBytes {
+  return wire(`event: ${name}\ndata: ${jsonBytes(data)}\n\n`)
 }
 
-/** Returns a whole message as JSON in latin1. `content` is the JSON of its blocks, also in latin1. */
+/** Returns a whole message as JSON. `content` is the JSON of its blocks. */
 export function writeMessage(
   { id, model }: MessageTop,
-  content: string,
+  content: WireBytes,
   { details, edits, reason, sequence }: Stop,
   charge: WireCharge,
-): string {
-  const start = JSON.stringify({ id, type: 'message', role: 'assistant', model })
-  const end = JSON.stringify({
+): WireBytes {
+  const start = jsonBytes({ id, type: 'message', role: 'assistant', model })
+  const end = jsonBytes({
     stop_reason: reason,
     stop_sequence: sequence,
     ...(details !== undefined && { stop_details: details }),
     usage: wireUsage(charge),
     ...(edits && { context_management: edits }),
   })
-  return `${toLatin1(start.slice(0, -1))},"content":${content},${toLatin1(end.slice(1))}`
+  return wire(`${start.slice(0, -1)},"content":${content},${end.slice(1)}`)
 }

@@ -12,7 +12,7 @@ import type {
 } from '../../../conversation/delta.js'
 import { writeDetail } from '../../../conversation/thoughts.js'
 import { isText, type JsonObject } from '../../../protocol/json-values.js'
-import { toLatin1 } from '../../../protocol/latin1.js'
+import { joined, NO_BYTES, plus, toWire, type WireBytes, wire } from '../../../protocol/wire-bytes.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { type DeltaWriter, writeSafely } from '../../../replies/delta-writer.js'
@@ -62,7 +62,7 @@ export class MessageWriter implements DeltaWriter {
   private readonly gathered: BodyBlocks | undefined
   private readonly sink: BlockSink
   /** The blocks of a body as JSON, written before anything was charged for them. */
-  private content = '[]'
+  private content = wire('[]')
   private current: 'text' | 'thinking' | 'tool_use' | 'native' | undefined
   /** Whether the open block came as a block of this API. */
   private isNative = false
@@ -95,10 +95,10 @@ export class MessageWriter implements DeltaWriter {
     return this.content.length + (this.gathered?.bytes ?? 0)
   }
 
-  write(deltas: readonly Delta[]): string {
-    let sent = ''
-    for (const delta of deltas) sent += this.take(delta)
-    return this.deferred.length === 0 || this.hasUnfinishedCall ? sent : sent + this.writeDeferred()
+  write(deltas: readonly Delta[]): WireBytes {
+    let sent = NO_BYTES
+    for (const delta of deltas) sent = plus(sent, this.take(delta))
+    return this.deferred.length === 0 || this.hasUnfinishedCall ? sent : plus(sent, this.writeDeferred())
   }
 
   discard(): void {
@@ -109,32 +109,32 @@ export class MessageWriter implements DeltaWriter {
     const { gathered } = this
     if (gathered === undefined) return
     const lost = lostCalls(0).map((call) => this.calls?.begun.get(call)?.block)
-    this.content = writeSafely(() => toLatin1(gathered.content(lost)))
+    this.content = writeSafely(() => toWire(gathered.content(lost)))
     gathered.discard()
   }
 
-  body(charge: WireCharge): string {
+  body(charge: WireCharge): WireBytes {
     const { content } = this
-    this.content = ''
+    this.content = NO_BYTES
     return writeMessage(this.top, content, this.stop, charge)
   }
 
-  closing(charge: WireCharge, _labels: Labels, pending: string): string {
-    return pending + this.events.end(this.stop, charge)
+  closing(charge: WireCharge, _labels: Labels, pending: WireBytes): WireBytes {
+    return plus(pending, this.events.end(this.stop, charge))
   }
 
-  failing(error: CompatError, charge: WireCharge): string {
+  failing(error: CompatError, charge: WireCharge): WireBytes {
     return errorEvent(error, charge)
   }
 
-  private take(delta: Delta): string {
+  private take(delta: Delta): WireBytes {
     switch (delta.type) {
       case 'start':
         return delta.counts === undefined || this.gathered !== undefined
-          ? ''
+          ? NO_BYTES
           : this.events.start(delta.counts)
       case 'begin':
-        if (delta.kind === 'message') return ''
+        if (delta.kind === 'message') return NO_BYTES
         if (delta.kind !== 'call') return this.writeInTurn(delta)
         return this.takeCall(delta)
       case 'input':
@@ -142,7 +142,7 @@ export class MessageWriter implements DeltaWriter {
       case 'done':
         return delta.call === undefined ? this.writeInTurn(delta) : this.endCall(delta.call)
       case 'end': {
-        const rest = this.writeWaiting(true) + this.writeDeferred() + this.writeLate() + this.close()
+        const rest = joined([this.writeWaiting(true), this.writeDeferred(), this.writeLate(), this.close()])
         this.stop = stopOf(delta, this.hasRefused)
         return rest
       }
@@ -152,23 +152,23 @@ export class MessageWriter implements DeltaWriter {
   }
 
   /** Writes a delta that belongs to no call, or keeps it until the open call has ended. */
-  private writeInTurn(delta: Delta): string {
+  private writeInTurn(delta: Delta): WireBytes {
     if (!this.hasUnfinishedCall) return this.writeSpoken(delta)
     this.deferred.push(delta)
-    return ''
+    return NO_BYTES
   }
 
   private get hasUnfinishedCall(): boolean {
     return this.call?.isWhole === false
   }
 
-  private writeDeferred(): string {
+  private writeDeferred(): WireBytes {
     const { deferred } = this
     this.deferred = []
-    return deferred.map((delta) => this.writeSpoken(delta)).join('')
+    return joined(deferred.map((delta) => this.writeSpoken(delta)))
   }
 
-  private writeSpoken(delta: Delta): string {
+  private writeSpoken(delta: Delta): WireBytes {
     switch (delta.type) {
       case 'text':
         if (delta.kind === 'thought') return this.think(delta)
@@ -180,21 +180,23 @@ export class MessageWriter implements DeltaWriter {
         return this.takeDetails(delta.details)
       case 'image':
         // A block of a reply has no images.
-        return delta.address === undefined ? '' : this.say({ text: imageText(delta.address) })
+        return delta.address === undefined ? NO_BYTES : this.say({ text: imageText(delta.address) })
       case 'annotation':
-        return delta.native === undefined ? '' : this.within('text', TEXT) + this.sink.delta(delta.native)
+        return delta.native === undefined
+          ? NO_BYTES
+          : plus(this.within('text', TEXT), this.sink.delta(delta.native))
       case 'begin':
-        return delta.kind === 'call' || delta.kind === 'message' ? '' : this.beginBlock(delta)
+        return delta.kind === 'call' || delta.kind === 'message' ? NO_BYTES : this.beginBlock(delta)
       case 'native':
-        return this.current === undefined ? '' : this.sink.delta(delta.native)
+        return this.current === undefined ? NO_BYTES : this.sink.delta(delta.native)
       case 'done':
         return this.close()
       default:
-        return ''
+        return NO_BYTES
     }
   }
 
-  private beginBlock({ block, kind }: BlockBegin): string {
+  private beginBlock({ block, kind }: BlockBegin): WireBytes {
     const { data, type } = block
     if (kind === 'text') return this.begin('text', block, true)
     if (type === 'thinking') return this.begin('thinking', block, true)
@@ -202,15 +204,15 @@ export class MessageWriter implements DeltaWriter {
     return this.begin('native', { ...block, data: markSignature(data, this.thinker) }, true)
   }
 
-  private think({ event, native, of, text }: TextPiece): string {
+  private think({ event, native, of, text }: TextPiece): WireBytes {
     const begun = this.within('thinking', THINKING)
     if (of !== undefined && !this.isNative) this.details.push(writeDetail({ kind: 'text', text, ...of }))
-    return begun + this.more('thinking', text, native, event)
+    return plus(begun, this.more('thinking', text, native, event))
   }
 
-  private say({ event, native, text }: Pick<TextPiece, 'event' | 'native' | 'text'>): string {
+  private say({ event, native, text }: Pick<TextPiece, 'event' | 'native' | 'text'>): WireBytes {
     const begun = this.within('text', TEXT)
-    return begun + this.more('text', text, native, event)
+    return plus(begun, this.more('text', text, native, event))
   }
 
   private more(
@@ -218,51 +220,51 @@ export class MessageWriter implements DeltaWriter {
     text: string,
     native: TextPiece['native'],
     event: TextPiece['event'],
-  ): string {
+  ): WireBytes {
     return native === undefined ? this.sink.more(member, text, event) : this.sink.delta(native)
   }
 
   /** Starts a block of a type, unless one is open. */
-  private within(type: 'text' | 'thinking', block: JsonObject): string {
-    return this.current === type ? '' : this.begin(type, block)
+  private within(type: 'text' | 'thinking', block: JsonObject): WireBytes {
+    return this.current === type ? NO_BYTES : this.begin(type, block)
   }
 
-  private takeThoughts({ pieces, signature }: ThoughtPieces): string {
+  private takeThoughts({ pieces, signature }: ThoughtPieces): WireBytes {
     const isNative = this.isNative && (this.current === 'thinking' || this.current === 'native')
     if (!isNative) return this.takeDetails(pieces.map(writeDetail))
-    if (signature === undefined) return ''
+    if (signature === undefined) return NO_BYTES
     return this.sink.delta({ type: 'signature_delta', signature: markSignature(signature, this.thinker) })
   }
 
   /** Attaches details to the open thinking block. Without one, they become hidden thinking. */
-  private takeDetails(details: readonly Members[]): string {
+  private takeDetails(details: readonly Members[]): WireBytes {
     if (this.current !== 'thinking') return this.hide(details)
     this.details.push(...details)
-    return ''
+    return NO_BYTES
   }
 
-  private hide(details: readonly Members[]): string {
+  private hide(details: readonly Members[]): WireBytes {
     this.signed ??= new Set()
     for (const { id } of details) this.signed.add(id)
     const data = markDetails(hiddenDetails(details), this.thinker.provider)
-    return this.close() + this.sink.open({ type: 'redacted_thinking', data }) + this.sink.close()
+    return joined([this.close(), this.sink.open({ type: 'redacted_thinking', data }), this.sink.close()])
   }
 
-  private takeCall(begun: CallBegin): string {
+  private takeCall(begun: CallBegin): WireBytes {
     this.calls ??= { begun: new Map(), waiting: new Map() }
     if (this.hasUnfinishedCall || this.calls.waiting.size > 0) {
       this.calls.waiting.set(begun.call, { begun, inputs: [], hasEnded: false })
-      return ''
+      return NO_BYTES
     }
     return this.beginCall(begun, this.calls).sent
   }
 
-  private takeInput(input: CallInput): string {
+  private takeInput(input: CallInput): WireBytes {
     const { calls } = this
     const known = calls?.begun.get(input.call)
-    if (known !== undefined) return this.writeInput(known, input) + this.writeWaiting(false)
+    if (known !== undefined) return plus(this.writeInput(known, input), this.writeWaiting(false))
     calls?.waiting.get(input.call)?.inputs.push(input)
-    return ''
+    return NO_BYTES
   }
 
   /**
@@ -271,61 +273,63 @@ export class MessageWriter implements DeltaWriter {
    * @param isLast whether no more of the open call follows, so that the next one starts even if its arguments are
    * incomplete
    */
-  private writeWaiting(isLast: boolean): string {
+  private writeWaiting(isLast: boolean): WireBytes {
     const { calls } = this
-    if (calls === undefined || calls.waiting.size === 0) return ''
-    let sent = ''
+    if (calls === undefined || calls.waiting.size === 0) return NO_BYTES
+    let sent = NO_BYTES
     for (const [call, { begun, hasEnded, inputs }] of calls.waiting) {
       if (this.hasUnfinishedCall && !isLast) break
       calls.waiting.delete(call)
       const { written, sent: start } = this.beginCall(begun, calls)
-      sent += start
-      for (const input of inputs) sent += this.writeInput(written, input)
-      if (hasEnded) sent += this.close()
+      sent = plus(sent, start)
+      for (const input of inputs) sent = plus(sent, this.writeInput(written, input))
+      if (hasEnded) sent = plus(sent, this.close())
     }
     return sent
   }
 
-  private endCall(call: number): string {
+  private endCall(call: number): WireBytes {
     const waiting = this.calls?.waiting.get(call)
     if (waiting !== undefined) waiting.hasEnded = true
     const written = this.calls?.begun.get(call)
-    return written === undefined || written !== this.call ? '' : this.close() + this.writeWaiting(false)
+    return written === undefined || written !== this.call
+      ? NO_BYTES
+      : plus(this.close(), this.writeWaiting(false))
   }
 
   private beginCall(
     { block: given, call, id: givenId, name, signature }: CallBegin,
     calls: Calls,
-  ): { written: WrittenCall; sent: string } {
+  ): { written: WrittenCall; sent: WireBytes } {
     const id = idForClaude(givenId)
     const isHidden = signature === undefined || this.signed?.has(givenId) === true
-    const hidden = isHidden ? '' : this.hide([signedCallDetail(id, signature)])
+    const hidden = isHidden ? NO_BYTES : this.hide([signedCallDetail(id, signature)])
     const isNative = given !== undefined
     const begun = this.begin('tool_use', { type: 'tool_use', ...given, id, name, input: {} }, isNative)
     const block = (this.gathered?.count ?? 0) - 1
     const written = { id, isNative, block, hasArguments: false, isWhole: false }
     this.call = written
     calls.begun.set(call, written)
-    return { written, sent: hidden + begun }
+    return { written, sent: plus(hidden, begun) }
   }
 
   /** Writes more of the arguments of a started call. */
   private writeInput(
     call: WrittenCall,
     { event, form, isAssumed, isWhole, signature, text }: CallInput,
-  ): string {
+  ): WireBytes {
     if (signature !== undefined && this.signed?.has(call.id) !== true) {
       this.signed ??= new Set()
       this.signed.add(call.id)
       this.late.push(signedCallDetail(call.id, signature))
     }
     // This API has no custom tools.
-    if (text === '' || form === 'custom') return ''
+    if (text === '' || form === 'custom') return NO_BYTES
     // A block of this API starts with it.
-    if (call.isNative && isAssumed === true) return ''
+    if (call.isNative && isAssumed === true) return NO_BYTES
     if (call !== this.call) {
       // Its block has already ended, as that of a call without arguments.
-      if (text === NO_ARGUMENTS && !call.hasArguments) return ''
+      if (text === NO_ARGUMENTS && !call.hasArguments) return NO_BYTES
       throw invalidReply('a piece of a tool call follows its end')
     }
     call.isWhole = isWhole
@@ -334,22 +338,22 @@ export class MessageWriter implements DeltaWriter {
   }
 
   /** Writes the signatures that came late. Their order among the blocks does not matter. */
-  private writeLate(): string {
+  private writeLate(): WireBytes {
     const { late } = this
     this.late = []
-    return late.length === 0 ? '' : this.hide(late)
+    return late.length === 0 ? NO_BYTES : this.hide(late)
   }
 
-  private begin(type: NonNullable<MessageWriter['current']>, block: JsonObject, isNative = false): string {
+  private begin(type: NonNullable<MessageWriter['current']>, block: JsonObject, isNative = false): WireBytes {
     const closed = this.close()
     this.current = type
     this.isNative = isNative
-    return closed + this.sink.open(block)
+    return plus(closed, this.sink.open(block))
   }
 
   /** Ends the open block. Thinking from another API gets the signature with which its provider accepts it back. */
-  private close(): string {
-    let sent = ''
+  private close(): WireBytes {
+    let sent = NO_BYTES
     if (this.current === 'thinking' && !this.isNative) {
       const signature = markDetails(detailsOfThinking(this.details), this.thinker.provider)
       sent = this.sink.delta({ type: 'signature_delta', signature })
@@ -361,7 +365,7 @@ export class MessageWriter implements DeltaWriter {
     this.call = undefined
     this.current = undefined
     this.isNative = false
-    return sent + this.sink.close()
+    return plus(sent, this.sink.close())
   }
 }
 

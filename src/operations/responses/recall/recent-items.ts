@@ -3,7 +3,7 @@ import type { Clock } from '../../../base/clock.js'
 import type { MemoryBudget } from '../../../base/memory-budget.js'
 import type { Principal } from '../../../contracts/credentials.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
-import { toLatin1 } from '../../../protocol/latin1.js'
+import { jsonBytes, type WireBytes } from '../../../protocol/wire-bytes.js'
 
 /** How much of recent replies is kept, and for how long. */
 export interface RecallBounds {
@@ -15,8 +15,8 @@ export interface RecallBounds {
 
 interface Entry {
   readonly account: string
-  /** The item as JSON. Latin1, so that each character is one byte. */
-  readonly json: string
+  /** The item as JSON, in the least memory. */
+  readonly json: WireBytes
   readonly bytes: number
 }
 
@@ -70,7 +70,7 @@ export class RecentItems {
 
   /** Keeps an item, unless it is too large. */
   keep(key: string, account: string, item: JsonObject): void {
-    const json = toLatin1(JSON.stringify(item))
+    const json = jsonBytes(item)
     const bytes = ENTRY_BYTES + key.length + json.length
     if (json.length > ITEM_MAX_BYTES || bytes > this.accountMaxBytes) return
     this.entries.delete(key)
@@ -91,8 +91,8 @@ export class RecentItems {
     this.purgeLater()
   }
 
-  /** Returns the JSON of an item as latin1. Undefined if it was never kept or is gone. */
-  find(key: string): string | undefined {
+  /** Returns the JSON of an item. Undefined if it was never kept or is gone. */
+  find(key: string): WireBytes | undefined {
     const entry = this.entries.get(key)
     if (entry === undefined) return undefined
     const { keys } = this.shares.get(entry.account)!
@@ -152,8 +152,8 @@ export class CallersItems {
     }
   }
 
-  /** Returns the JSON of an item as latin1. Undefined if it was never kept or is gone. */
-  find(id: string): string | undefined {
+  /** Returns the JSON of an item. Undefined if it was never kept or is gone. */
+  find(id: string): WireBytes | undefined {
     return this.all.find(this.keyOf(id))
   }
 

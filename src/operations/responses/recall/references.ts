@@ -1,7 +1,7 @@
 import { CompatError } from '../../../base/errors.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
-import { fromLatin1 } from '../../../protocol/latin1.js'
 import { RequestReading } from '../../../protocol/request-fields/reading.js'
+import { fromWire, type WireBytes } from '../../../protocol/wire-bytes.js'
 import { toPlainItems } from '../request/plain-items.js'
 import { isReference } from '../request/read-items.js'
 import type { AskedResponse } from '../request/read-request.js'
@@ -12,8 +12,7 @@ import type { CallersItems } from './recent-items.js'
 /** An earlier item, not read yet. */
 class NamedItem {
   constructor(
-    /** Latin1. */
-    readonly json: string,
+    readonly json: WireBytes,
     /** The position of its reference in the request, for errors. */
     readonly place: string,
   ) {}
@@ -85,7 +84,7 @@ export function withNamedItems(asked: AskedResponse, { items: found }: NamedItem
   for (const item of found) {
     if (!(item instanceof NamedItem)) items.push(item)
     else {
-      const read: JsonObject = JSON.parse(fromLatin1(item.json))
+      const read: JsonObject = JSON.parse(fromWire(item.json))
       const { encrypted_content: sealed } = read
       if (sealed !== undefined) sealedReasoning(sealed, item.place, reading)
       if (!isEmptyMessage(read)) items.push(read)

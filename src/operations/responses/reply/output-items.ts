@@ -4,9 +4,9 @@ import { writeDetail } from '../../../conversation/thoughts.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { parseInner } from '../../../protocol/inner-json.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
-import { toLatin1 } from '../../../protocol/latin1.js'
 import { memorySize } from '../../../protocol/memory-size.js'
 import { MAX_DETAILS } from '../../../protocol/request-fields/messages.js'
+import { jsonBytes, type WireBytes, wire } from '../../../protocol/wire-bytes.js'
 import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { imageText } from '../../../replies/image-text.js'
 import { joinDetails } from '../../../replies/reasoning-details.js'
@@ -16,8 +16,19 @@ import type { CalledTool } from '../request/read-tools.js'
 import { sealReasoning } from '../request/sealed-reasoning.js'
 import { type AboutResponse, incompleteReason } from './response-object.js'
 
+/** The types of the events between the first and the last ones of a stream. */
+export type ItemEvent = `response.${
+  | `output_item.${'added' | 'done'}`
+  | `content_part.${'added' | 'done'}`
+  | `output_text.${'annotation.added' | 'delta' | 'done'}`
+  | `refusal.${'delta' | 'done'}`
+  | `reasoning_summary_part.${'added' | 'done'}`
+  | `reasoning_summary_text.${'delta' | 'done'}`
+  | `function_call_arguments.${'delta' | 'done'}`
+  | `custom_tool_call_input.${'delta' | 'done'}`}`
+
 /** Receives each event of a response, without its sequence number. */
-export type EmitEvent = (type: string, fields: JsonObject) => void
+export type EmitEvent = (type: ItemEvent, fields: JsonObject) => void
 
 interface OpenItem {
   readonly index: number
@@ -142,13 +153,13 @@ export class OutputItems {
     this.endReasoning(isCut)
   }
 
-  /** Yields the JSON of all items in pieces of latin1. Each piece is written when it is asked for. */
-  *pieces(): Generator<string, void> {
-    yield '['
+  /** Yields the JSON of all items in pieces. Each piece is written when it is asked for. */
+  *pieces(): Generator<WireBytes, void> {
+    yield wire('[')
     for (const [index, item] of this.output.entries()) {
-      yield `${index === 0 ? '' : ','}${toLatin1(JSON.stringify(item))}`
+      yield wire(`${index === 0 ? '' : ','}${jsonBytes(item)}`)
     }
-    yield ']'
+    yield wire(']')
   }
 
   /** Removes the log probabilities from all items. */

@@ -3,7 +3,7 @@ import type { ReplyParts } from '../../../contracts/operation.js'
 import { errorObject } from '../../../protocol/error-body.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
-import { toLatin1 } from '../../../protocol/latin1.js'
+import { jsonBytes, type WireBytes, wire } from '../../../protocol/wire-bytes.js'
 import { type WireCharge, wireUsage } from '../../../protocol/wire-usage.js'
 import type { CallersItems } from '../recall/recent-items.js'
 import type { AskedResponse } from '../request/read-request.js'
@@ -29,20 +29,23 @@ export interface ResponseState {
 
 type Repeated = Pick<AskedResponse, 'model' | 'settings' | 'user'>
 
+/** The members of a response before its output, and those behind it. */
+type Around = readonly [before: WireBytes, after: WireBytes]
+
 const DEFAULT_FORMAT = Object.freeze({ type: 'text' })
 
 /** The fields of a request that each response object repeats, serialised once. Instructions may have megabytes. */
 export class RepeatedRequest {
-  private json: readonly [before: string, after: string] | undefined
+  private json: Around | undefined
 
   constructor(private request: Repeated | undefined) {}
 
-  /** The fields before the output, as members of a JSON object in latin1. */
-  get beforeOutput(): string {
+  /** The fields before the output, as members of a JSON object. */
+  get beforeOutput(): WireBytes {
     return this.written[0]
   }
 
-  get afterOutput(): string {
+  get afterOutput(): WireBytes {
     return this.written[1]
   }
 
@@ -51,7 +54,7 @@ export class RepeatedRequest {
     return before.length + after.length
   }
 
-  private get written(): readonly [before: string, after: string] {
+  private get written(): Around {
     if (this.request !== undefined) {
       this.json = write(this.request)
       // Only the text is needed from here on.
@@ -61,7 +64,7 @@ export class RepeatedRequest {
   }
 }
 
-function write({ model, settings, user }: Repeated): readonly [before: string, after: string] {
+function write({ model, settings, user }: Repeated): Around {
   const { parameters, reasoning, text } = settings
   return [
     members({
@@ -94,15 +97,15 @@ function write({ model, settings, user }: Repeated): readonly [before: string, a
 }
 
 /**
- * Yields a response object in pieces of latin1, with every field that its specification requires.
+ * Yields a response object in pieces, with every field that its specification requires.
  *
  * @param output the pieces of the JSON of its items
  */
 export function* responsePieces(
   { parts, repeated }: AboutResponse,
   { error, reason, status, usage }: ResponseState,
-  output: Iterable<string>,
-): Generator<string, void> {
+  output: Iterable<WireBytes>,
+): Generator<WireBytes, void> {
   const state = members({
     id: parts.id,
     object: 'response',
@@ -113,18 +116,18 @@ export function* responsePieces(
     error: error ?? null,
     incomplete_details: reason === undefined ? null : { reason },
   })
-  yield `{${state},`
+  yield wire(`{${state},`)
   yield repeated.beforeOutput
-  yield ',"output":'
+  yield wire(',"output":')
   yield* output
-  yield `,${members({ usage: usage ?? null })},`
+  yield wire(`,${members({ usage: usage ?? null })},`)
   yield repeated.afterOutput
-  yield '}'
+  yield wire('}')
 }
 
 /** Returns the members of a non-empty object, without its braces. */
-function members(object: JsonObject): string {
-  return toLatin1(JSON.stringify(object).slice(1, -1))
+function members(object: JsonObject): WireBytes {
+  return jsonBytes(object).slice(1, -1)
 }
 
 /** Returns the usage of a response, with its charge. */

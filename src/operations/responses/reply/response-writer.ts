@@ -2,13 +2,14 @@ import type { CompatError } from '../../../base/errors.js'
 import type { ReplyBytes } from '../../../contracts/reply.js'
 import type { Delta, Labels } from '../../../conversation/delta.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
-import { toLatin1 } from '../../../protocol/latin1.js'
+import { joined, jsonBytes, NO_BYTES, plus, type WireBytes, wire } from '../../../protocol/wire-bytes.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { type DeltaWriter, writeSafely } from '../../../replies/delta-writer.js'
-import { OutputItems } from './output-items.js'
+import { type ItemEvent, OutputItems } from './output-items.js'
 import {
   type AboutResponse,
   type ResponseState,
+  type ResponseStatus,
   responseError,
   responsePieces,
   responseUsage,
@@ -16,18 +17,20 @@ import {
 
 /** The events before the first item. */
 const OPENING = ['response.created', 'response.in_progress'] as const
-const NO_OUTPUT: readonly string[] = ['[]']
+const NO_OUTPUT = wire('[]')
 /** Smaller texts are sent at once. */
 const SMALL_BYTES = 64 * 1_024
 
+type StateEvent = `response.${ResponseStatus | 'created'}`
+
 interface LateEvent {
-  readonly type: string
+  readonly type: ItemEvent
   readonly fields: JsonObject
 }
 
 /** Writes a response: a stream as named, numbered events. */
 export class ResponseWriter implements DeltaWriter {
-  private written = ''
+  private written = NO_BYTES
   private count: number = OPENING.length
   private hasOpened = false
   private isKept = false
@@ -35,7 +38,7 @@ export class ResponseWriter implements DeltaWriter {
   private late: LateEvent[] | undefined
   private items: OutputItems
   /** The items of a body as JSON, written before anything was charged for them. */
-  private output: string | undefined
+  private output: WireBytes | undefined
   private isDiscarded = false
 
   constructor(
@@ -49,12 +52,12 @@ export class ResponseWriter implements DeltaWriter {
     return (this.output?.length ?? 0) + this.items.bytes + this.about.repeated.bytes
   }
 
-  opening(): Iterable<string> {
+  opening(): Iterable<WireBytes> {
     return this.inPieces(this.openingPieces())
   }
 
-  write(deltas: readonly Delta[]): string {
-    if (this.isDiscarded || this.output !== undefined) return ''
+  write(deltas: readonly Delta[]): WireBytes {
+    if (this.isDiscarded || this.output !== undefined) return NO_BYTES
     this.items.add(deltas)
     return this.take()
   }
@@ -62,18 +65,18 @@ export class ResponseWriter implements DeltaWriter {
   endBody(lostCalls: (choice: number) => readonly number[]): void {
     const { items } = this
     items.end(true)
-    this.output = writeSafely(() => toLatin1(JSON.stringify(items.without(lostCalls(0)))))
+    this.output = writeSafely(() => jsonBytes(items.without(lostCalls(0))))
     items.forgetProbabilities()
   }
 
-  body(charge: WireCharge): string {
+  body(charge: WireCharge): WireBytes {
     this.keep()
-    const output = this.output ?? '[]'
-    this.output = ''
-    return [...responsePieces(this.about, this.ended(charge), [output])].join('')
+    const output = this.output ?? NO_OUTPUT
+    this.output = NO_BYTES
+    return joined([...responsePieces(this.about, this.ended(charge), [output])])
   }
 
-  closing(charge: WireCharge, _labels: Labels, pending: string): ReplyBytes {
+  closing(charge: WireCharge, _labels: Labels, pending: WireBytes): ReplyBytes {
     this.late = []
     this.items.end(true)
     this.keep()
@@ -81,7 +84,7 @@ export class ResponseWriter implements DeltaWriter {
     return this.ending(`response.${state.status}`, state, pending)
   }
 
-  failing(error: CompatError, charge: WireCharge, pending: string): ReplyBytes {
+  failing(error: CompatError, charge: WireCharge, pending: WireBytes): ReplyBytes {
     this.late = []
     this.items.end(false)
     this.keep()
@@ -118,19 +121,23 @@ export class ResponseWriter implements DeltaWriter {
     this.items.keep()
   }
 
-  private ending(type: string, state: ResponseState, pending: string): ReplyBytes {
+  private ending(type: StateEvent, state: ResponseState, pending: WireBytes): ReplyBytes {
     return this.inPieces(this.endingPieces(type, state, pending))
   }
 
-  private *openingPieces(): Generator<string, void> {
+  private *openingPieces(): Generator<WireBytes, void> {
     if (this.hasOpened) return
     this.hasOpened = true
     for (const [number, type] of OPENING.entries()) {
-      yield* this.statePieces(type, { status: 'in_progress' }, number, NO_OUTPUT)
+      yield* this.statePieces(type, { status: 'in_progress' }, number, [NO_OUTPUT])
     }
   }
 
-  private *endingPieces(type: string, state: ResponseState, pending: string): Generator<string, void> {
+  private *endingPieces(
+    type: StateEvent,
+    state: ResponseState,
+    pending: WireBytes,
+  ): Generator<WireBytes, void> {
     yield* this.openingPieces()
     yield pending
     for (const event of this.late ?? []) yield this.numbered(event.type, event.fields)
@@ -138,34 +145,34 @@ export class ResponseWriter implements DeltaWriter {
   }
 
   private *statePieces(
-    type: string,
+    type: StateEvent,
     state: ResponseState,
     number: number,
-    output: Iterable<string>,
-  ): Generator<string, void> {
-    yield `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},"response":`
+    output: Iterable<WireBytes>,
+  ): Generator<WireBytes, void> {
+    yield wire(`event: ${type}\ndata: {"type":"${type}","sequence_number":${number},"response":`)
     yield* responsePieces(this.about, state, output)
-    yield '}\n\n'
+    yield wire('}\n\n')
   }
 
   /** Joins a small text into one piece, since each piece is a separate write. */
-  private inPieces(pieces: Iterable<string>): Iterable<string> {
-    return this.keptBytes < SMALL_BYTES ? [[...pieces].join('')] : pieces
+  private inPieces(pieces: Iterable<WireBytes>): Iterable<WireBytes> {
+    return this.keptBytes < SMALL_BYTES ? [joined([...pieces])] : pieces
   }
 
-  private emit(type: string, fields: JsonObject): void {
-    if (this.late === undefined) this.written += this.numbered(type, fields)
+  private emit(type: ItemEvent, fields: JsonObject): void {
+    if (this.late === undefined) this.written = plus(this.written, this.numbered(type, fields))
     else this.late.push({ type, fields })
   }
 
-  private numbered(type: string, fields: JsonObject): string {
-    const json = JSON.stringify({ type, sequence_number: this.count++, ...fields })
-    return `event: ${type}\ndata: ${toLatin1(json)}\n\n`
+  private numbered(type: ItemEvent, fields: JsonObject): WireBytes {
+    const json = jsonBytes({ type, sequence_number: this.count++, ...fields })
+    return wire(`event: ${type}\ndata: ${json}\n\n`)
   }
 
-  private take(): string {
+  private take(): WireBytes {
     const { written } = this
-    this.written = ''
+    this.written = NO_BYTES
     return written
   }
 }
