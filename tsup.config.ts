@@ -31,6 +31,8 @@ export default defineConfig({
     connect: 'src/connect/index.ts',
     cli: 'src/cli/main.ts',
     demo: 'src/demo/index.ts',
+    'sender-undici': 'src/upstream/undici/index.ts',
+    'sender-fetch': 'src/upstream/fetch/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'node20',
@@ -41,5 +43,7 @@ export default defineConfig({
   splitting: true,
   treeshake: true,
   noExternal: [JOSE],
+  // package.json says which file it is in which runtime.
+  external: ['#sender'],
   esbuildPlugins: [importJose],
 })

@@ -11,6 +11,9 @@ const alias = Object.entries(entries).map(([name, file]) => ({
   find: new RegExp(`^compat-router${name === 'index' ? '' : `/${name}`}$`),
   replacement: fileURLToPath(new URL(file, import.meta.url)),
 }))
+/** `SENDER=fetch` has every test send by fetch, as on Workers. */
+const sender = process.env.SENDER === 'fetch' ? 'sender-fetch' : 'sender-undici'
+alias.push({ find: /^#sender$/, replacement: fileURLToPath(new URL(entries[sender]!, import.meta.url)) })
 
 /** How each file is tested. */
 export const each: ViteUserConfig = {

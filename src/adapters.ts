@@ -16,6 +16,6 @@ export type { ReceivedBody, RequestBody, SentText } from './protocol/request-bod
 export type { ResponsesRequest } from './protocol/responses-request.js'
 export type { MediaCounts, Usage, UsageReport } from './protocol/usage.js'
 export type { AnthropicSettings, MessagesAdapter } from './providers/anthropic/index.js'
-export type { HostDispatcher } from './providers/dispatcher.js'
 export type { OpenAiCompatibleSettings } from './providers/openai-compatible/index.js'
 export type { UpstreamSettings } from './providers/upstream.js'
+export type { HostDispatcher } from './upstream/dispatcher.js'

@@ -149,7 +149,7 @@ describe('the commands of the documents', () => {
 
 describe('the API reference on the site', () => {
   it('has every entry point of the package that is a library', () => {
-    const programs = ['cli', 'demo', 'sqlite-worker']
+    const programs = ['cli', 'demo', 'sqlite-worker', 'sender-undici', 'sender-fetch']
     const entries = Object.entries((tsup as { entry: Record<string, string> }).entry)
     const libraries = entries.filter(([name]) => !programs.includes(name)).map(([, file]) => `../${file}`)
     const { entryPoints } = JSON.parse(read('docs/typedoc.json')) as { entryPoints: string[] }

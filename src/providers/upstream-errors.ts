@@ -142,29 +142,6 @@ export function parseRetryAfter(value: string | undefined): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000))
 }
 
-const TIMEOUT_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
-
-/** Whether a kept connection was reset before anything of the call was sent. */
-export function isLostConnection(error: Error): boolean {
-  return (error as NodeJS.ErrnoException).syscall === 'read'
-}
-
-/** Returns the failure for an error of the connection. `sent` is true if sending the request had begun. */
-export function connectionError(cause: unknown, sent: boolean): ProviderError {
-  const code = isObject(cause) && isText(cause.code) ? cause.code : ''
-  if (code === 'UND_ERR_HEADERS_OVERFLOW' || isProtocolError(cause)) {
-    return new ProviderError('invalid-response', 'The provider did not send valid HTTP.', { cause })
-  }
-  if (sent) return new ProviderError('cut-short', 'The connection ended before the reply did.', { cause })
-  if (TIMEOUT_CODES.has(code)) return new ProviderError('timeout', 'Connecting took too long.', { cause })
-  return new ProviderError('unreachable', 'No connection could be made.', { cause })
-}
-
-/** Errors of undici's parser have no code. Errors about a premature end are not protocol errors. */
-function isProtocolError(cause: unknown): boolean {
-  return cause instanceof Error && cause.name === 'HTTPParserError' && !cause.message.includes('EOF')
-}
-
 function readErrorBody(text: string): Complaint {
   if (text === '' || text.startsWith('<')) return {}
   try {

@@ -1,8 +1,9 @@
-import type { Dispatcher } from 'undici/index.js'
 import { onceAborted } from '../base/call-abort.js'
 import { isProviderError, ProviderError, replyTooLong } from '../base/errors.js'
 import type { TurnGate } from '../base/turn-gate.js'
 import type { ProviderEvent } from '../contracts/providers.js'
+import { connectionError, isLostConnection } from '../upstream/connection-error.js'
+import type { Connection, HeaderList, Receiver, Sender, SentRequest } from '../upstream/sender.js'
 import {
   BodyDecoder,
   type Compression,
@@ -11,9 +12,8 @@ import {
   readContentEncoding,
 } from './content-encoding.js'
 import { HandOver } from './hand-over.js'
-import type { Connection, ConnectionDispatch } from './upstream-connection.js'
-import { connectionError, isLostConnection, statusError } from './upstream-errors.js'
-import type { HeaderList, UpstreamRequest } from './upstream-request.js'
+import { statusError } from './upstream-errors.js'
+import type { UpstreamRequest } from './upstream-request.js'
 
 const ERROR_BODY_BYTES = 64 * 1024
 /** The time limit for the body of an error, whose status already says enough. */
@@ -21,16 +21,11 @@ const ERROR_BODY_MS = 1_000
 /** The bytes and the time for which a body may continue after its end was signalled. Then its connection is closed. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
-/** A longer body is given to undici as bytes. */
+/** A longer body is given to the sender as bytes. */
 const LONG_BODY = 64 * 1024
-/** Tells undici to continue parsing. */
+/** Tells the sender to continue. */
 const GO_ON = true
 const NO_EVENTS: readonly ProviderEvent[] = Object.freeze([])
-
-/** Sends a request and reports its progress to its exchange. */
-export interface Sender {
-  dispatch(options: ConnectionDispatch, exchange: UpstreamExchange): boolean
-}
 
 interface ErrorReply {
   readonly status: number
@@ -44,16 +39,14 @@ interface ErrorReply {
  *
  * One network read may arrive in many pieces (each HTTP chunk is one), all in the same turn of the event loop. They
  * are gathered and handed over together.
- *
- * Uses undici's older handler methods, which are faster than the newer ones by a tenth of the time of a bare pipe.
  */
-export class UpstreamExchange implements Dispatcher.DispatchHandler {
+export class UpstreamExchange implements Receiver {
   private connection: Connection | undefined
   /**
    * Set until the call is sent. If kept longer, everything that the call was made of would survive many garbage
    * collections.
    */
-  private unsent: { readonly sender: Sender; readonly options: ConnectionDispatch } | undefined
+  private unsent: { readonly sender: Sender; readonly options: SentRequest } | undefined
   private dispatchedAgain = false
   private readonly events: ProviderEvent[] = []
   private bytes = 0
@@ -101,7 +94,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     // undici makes bytes of a text, and would keep both until the reply ends.
     const body = typeof given === 'string' && given.length > LONG_BODY ? Buffer.from(given) : given
     this.request.body = body
-    const options: ConnectionDispatch = {
+    const options: SentRequest = {
       path,
       method: 'POST',
       headers,

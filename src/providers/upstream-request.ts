@@ -1,4 +1,5 @@
 import type { ProviderCall, TakeEvents } from '../contracts/providers.js'
+import type { HeaderList } from '../upstream/sender.js'
 import type { ReplyReader } from './reply-reader.js'
 
 /** One POST to a provider. */
@@ -24,6 +25,3 @@ export interface UpstreamRequest {
   /** Returns a final failure in other terms. Must not throw. */
   explain?: ((failure: unknown) => unknown) | undefined
 }
-
-/** Alternating names and values, the form in which undici accepts headers fastest. */
-export type HeaderList = string[]

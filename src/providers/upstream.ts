@@ -1,15 +1,15 @@
-import { buildConnector, Pool } from 'undici/index.js'
 import { z } from 'zod'
+import { openSender } from '#sender'
 import { isAborted } from '../base/call-abort.js'
 import { ProviderError } from '../base/errors.js'
 import { TurnGate } from '../base/turn-gate.js'
 import type { OptionSchemas } from '../rules/read-options.js'
 import { mustBe } from '../rules/schema-faults.js'
-import { DispatcherOfHost, dispatcherSchema, type HostDispatcher } from './dispatcher.js'
+import { DispatcherOfHost, dispatcherSchema, type HostDispatcher } from '../upstream/dispatcher.js'
+import type { HeaderList, Sender } from '../upstream/sender.js'
 import { credentialsIn, describeFailure, isCredentialHeader } from './hide-credentials.js'
-import { UpstreamConnection } from './upstream-connection.js'
 import { abortedError, UpstreamExchange } from './upstream-exchange.js'
-import type { HeaderList, UpstreamRequest } from './upstream-request.js'
+import type { UpstreamRequest } from './upstream-request.js'
 
 /** A provider's HTTP server, and the connections kept open to it. */
 export interface Upstream {
@@ -49,16 +49,8 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
   const lists = { stream: headersFor(fixed, true), body: headersFor(fixed, false) }
   const turns = new TurnGate(true)
   const noTurns = new TurnGate(false)
-  let pool: Pool | undefined
+  let own: Sender | undefined
   let closing: Promise<void> | undefined
-
-  const openPool = (connectMs: number): Pool => {
-    const connect = buildConnector({ timeout: connectMs })
-    return new Pool(base.origin, {
-      maxHeaderSize: HEADERS_BYTES,
-      factory: (origin, options) => new UpstreamConnection(origin, options, connect),
-    })
-  }
 
   const send = (request: UpstreamRequest, resolve: Resolve, reject: (error: unknown) => void): void => {
     const { auth, fastPaths, timeouts, stream, trace } = request.call
@@ -87,21 +79,19 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
       const explained = request.explain === undefined ? failure : request.explain(failure)
       reject(describeFailure(explained, base.origin + path, credentialsIn(headers)))
     })
-    if (ofHost === undefined) pool ??= openPool(timeouts.connectMs)
-    exchange.start(ofHost ?? pool!, path, headers)
+    if (ofHost === undefined) own ??= openSender(base.origin, timeouts.connectMs)
+    exchange.start(ofHost ?? own!, path, headers)
   }
 
   return {
     post: (prepare) => new Promise((resolve, reject) => send(prepare(), resolve, reject)),
     close() {
-      closing ??= pool?.close() ?? Promise.resolve()
+      closing ??= own?.close() ?? Promise.resolve()
       return closing
     },
   }
 }
 
-/** The most bytes of headers that a reply may have. Node's own limit, 16 KiB, is less than some gateways send. */
-const HEADERS_BYTES = 64 * 1024
 const COMMON_HEADERS = {
   'user-agent': 'compat-router',
   'content-type': 'application/json',

@@ -24,7 +24,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   hosts: RULES,
   http: [...RULES, 'hosts'],
   fetch: [...RULES, 'hosts'],
-  providers: RULES,
+  upstream: BASE,
+  providers: [...RULES, 'upstream'],
   envelope: RULES,
   memory: RULES,
   cache: RULES,
@@ -49,7 +50,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   'log-events': RULES,
   'print-failures': [...RULES, 'log-events'],
   stores: [...CONTRACTS, 'cache', 'identity', 'memory'],
-  adapters: [...CONTRACTS, 'providers'],
+  adapters: [...CONTRACTS, 'providers', 'upstream'],
   index: [
     ...RULES,
     'log-events',
@@ -188,6 +189,17 @@ describe('the source tree', () => {
           expect(imports, name).not.toContain(foreign)
         }
       }
+    }
+  })
+
+  it('names undici in one room, besides types: everything else reaches it by #sender', () => {
+    const named = files
+      .filter(({ text }) => /^(?:import|export) (?!type )[^'\n]*from 'undici/m.test(text))
+      .map(({ name }) => dirname(name))
+    expect(new Set(named)).toEqual(new Set(['upstream/undici']))
+    for (const { name, text } of files) {
+      const senders = importsOf(text).filter((imported) => /upstream\/(?:undici|fetch)\//.test(imported))
+      expect(senders, name).toEqual([])
     }
   })
 

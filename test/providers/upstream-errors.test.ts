@@ -1,10 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import {
-  connectionError,
-  parseRetryAfter,
-  readComplaint,
-  statusError,
-} from '../../src/providers/upstream-errors.js'
+import { parseRetryAfter, readComplaint, statusError } from '../../src/providers/upstream-errors.js'
 
 describe('readComplaint', () => {
   const shapes: [name: string, body: unknown, expected: object][] = [
@@ -175,25 +170,5 @@ describe('parseRetryAfter', () => {
     for (const value of [undefined, '', 'soon', '-5', '1e9', '99999999999', '5s']) {
       expect(parseRetryAfter(value), String(value)).toBeUndefined()
     }
-  })
-})
-
-describe('connectionError', () => {
-  const withCode = (code: string) => Object.assign(new Error(code), { code })
-
-  it('distinguishes a call that was never sent from one that was', () => {
-    expect(connectionError(withCode('ECONNREFUSED'), false).reason).toBe('unreachable')
-    expect(connectionError(withCode('ENOTFOUND'), false).reason).toBe('unreachable')
-    expect(connectionError(withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), false).reason).toBe('unreachable')
-    expect(connectionError(withCode('UND_ERR_CONNECT_TIMEOUT'), false).reason).toBe('timeout')
-    expect(connectionError(withCode('ETIMEDOUT'), false).reason).toBe('timeout')
-    expect(connectionError(withCode('ECONNRESET'), true).reason).toBe('cut-short')
-  })
-
-  it('distinguishes invalid HTTP from a reply that ended too early', () => {
-    const parserError = (message: string) => Object.assign(new Error(message), { name: 'HTTPParserError' })
-    expect(connectionError(parserError('Expected HTTP/'), true).reason).toBe('invalid-response')
-    expect(connectionError(parserError('Invalid EOF state'), true).reason).toBe('cut-short')
-    expect(connectionError(withCode('UND_ERR_HEADERS_OVERFLOW'), true).reason).toBe('invalid-response')
   })
 })

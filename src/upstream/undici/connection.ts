@@ -1,24 +1,7 @@
 import type { Socket } from 'node:net'
 import { type buildConnector, Client, type Dispatcher } from 'undici/index.js'
+import type { Connection, SentRequest } from '../sender.js'
 import { ContinueRewriter } from './continue-rewriter.js'
-
-/** The connection of one call. */
-export interface Connection {
-  /** The request is about to be sent. */
-  begin(): void
-  /** Closes the connection during the call that runs on it. */
-  drop(reason: Error): void
-  /** Whether part of the request is still buffered because the other side has not accepted it. */
-  readonly isSending: boolean
-  /** Stops reading until {@link release}, if the connection supports that. */
-  hold(): void
-  release(): void
-}
-
-/** Dispatch options that tell a call which connection it runs on. */
-export interface ConnectionDispatch extends Dispatcher.DispatchOptions {
-  onConnection(connection: Connection): void
-}
 
 interface SocketHolder {
   socket?: Socket
@@ -56,7 +39,10 @@ export class UpstreamConnection extends Client implements Connection {
     this.holder = holder
   }
 
-  override dispatch(options: ConnectionDispatch, handler: Dispatcher.DispatchHandler): boolean {
+  override dispatch(
+    options: SentRequest & Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
     options.onConnection(this)
     return super.dispatch(options, handler)
   }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici/index.js'
 import { z } from 'zod'
-import type { Connection, ConnectionDispatch } from './upstream-connection.js'
-import type { Sender, UpstreamExchange } from './upstream-exchange.js'
+import { rawHeaders } from './raw-headers.js'
+import type { Connection, Receiver, Sender, SentRequest } from './sender.js'
 
 /** A `Dispatcher` of undici, whose types may come from another version than ours. */
 export interface HostDispatcher {
@@ -20,30 +20,33 @@ export class DispatcherOfHost implements Sender {
     private readonly origin: string,
   ) {}
 
-  dispatch(options: ConnectionDispatch, exchange: UpstreamExchange): boolean {
-    const connection = new ConnectionOfHost(exchange)
-    options.onConnection(connection)
+  dispatch(sent: SentRequest, receiver: Receiver): boolean {
+    const connection = new ConnectionOfHost(receiver)
+    sent.onConnection(connection)
     const { origin } = this
-    const { path, method, headers, body, headersTimeout, bodyTimeout } = options
+    const { path, method, headers, body, headersTimeout, bodyTimeout } = sent
     const dispatcher = this.dispatcher as Pick<Dispatcher, 'dispatch'>
     const request = { origin, path, method, headers, body, headersTimeout, bodyTimeout }
     try {
       return dispatcher.dispatch(request as Dispatcher.DispatchOptions, connection)
     } catch (error) {
-      exchange.onError(error as Error)
+      receiver.onError(error as Error)
       return false
     }
   }
+
+  // It is the host's.
+  async close(): Promise<void> {}
 }
 
-/** One call on a host's dispatcher. Passes the response on to the exchange. */
+/** One call on a host's dispatcher. Passes the response on to the receiver. */
 class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
   readonly isSending = false
   private controller: Dispatcher.DispatchController | undefined
   private canPause = false
   private isHeld = false
 
-  constructor(private readonly exchange: UpstreamExchange) {}
+  constructor(private readonly receiver: Receiver) {}
 
   begin(): void {}
 
@@ -67,7 +70,7 @@ class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    this.exchange.onConnect((reason) => controller.abort(reason ?? new Error('The call was aborted.')))
+    this.receiver.onConnect((reason) => controller.abort(reason ?? new Error('The call was aborted.')))
   }
 
   onResponseStart(
@@ -76,19 +79,19 @@ class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     if (status >= 200) this.canPause = isKeptAlive(headers)
-    this.exchange.onHeaders(status, rawHeaders(headers))
+    this.receiver.onHeaders(status, rawHeaders(Object.entries(headers)))
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    this.exchange.onData(bytes)
+    this.receiver.onData(bytes)
   }
 
   onResponseEnd(): void {
-    this.exchange.onComplete()
+    this.receiver.onComplete()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.exchange.onError(error)
+    this.receiver.onError(error)
   }
 }
 
@@ -100,14 +103,4 @@ function isKeptAlive(headers: Readonly<Record<string, string | string[] | undefi
   const hasEnd =
     headers['content-length'] !== undefined || /\bchunked$/i.test(String(headers['transfer-encoding']))
   return hasEnd && /^keep-alive$/i.test(String(headers.connection))
-}
-
-function rawHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Buffer[] {
-  const raw: Buffer[] = []
-  for (const [name, values] of Object.entries(headers)) {
-    for (const value of Array.isArray(values) ? values : [values ?? '']) {
-      raw.push(Buffer.from(name, 'latin1'), Buffer.from(value, 'latin1'))
-    }
-  }
-  return raw
 }

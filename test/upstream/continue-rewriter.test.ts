@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ContinueRewriter } from '../../src/providers/continue-rewriter.js'
+import { ContinueRewriter } from '../../src/upstream/undici/continue-rewriter.js'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n'
 const REPLIES: readonly [string, string][] = [

@@ -15,7 +15,7 @@ import {
   startScriptedUpstream,
   textChunk,
 } from '../helpers/scripted-upstream.js'
-import { runCall, textOf } from './openai-compatible/run-call.js'
+import { runCall, textOf } from '../providers/openai-compatible/run-call.js'
 
 let upstream: ScriptedUpstream
 let proxy: ConnectProxy
