@@ -3,6 +3,7 @@ import { createAdmin, sessionHandler } from '../src/admin/index.js'
 import { browserSession } from '../src/browser/index.js'
 import { createConnect } from '../src/connect/index.js'
 import { createConsole, oneTimeSignIn } from '../src/console/index.js'
+import { routeHandlers } from '../src/handler.js'
 import {
   anthropic,
   cachedCatalogue,
@@ -110,6 +111,7 @@ const TABLE: readonly [name: string, make: (more: object) => unknown, wrong: obj
   ],
   ['browserSession', (more) => browserSession({ refresh: '/session', ...more }), { refresh: 1 }, 'refresh'],
   ['keyring', (more) => keyring([], more), { clock: 1 }, 'clock'],
+  ['routeHandlers', (more) => routeHandlers((() => undefined) as never, more), { waitUntil: 1 }, 'waitUntil'],
   ['createTelemetry', (more) => createTelemetry(more), { meter: 1 }, 'meter'],
   ['catalogueFromGenaiPrices', (more) => catalogueFromGenaiPrices([], more), { filter: 1 }, 'filter'],
 ]

@@ -1,8 +1,10 @@
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
 import { checkHoldConditions, checkLimitUses } from '../rules/limit-checks.js'
+import { checkList, checkObject } from '../rules/store-arguments.js'
 
 export function checkHold(request: HoldRequest): void {
+  checkObject(request, 'request')
   const { amount, beforeBalance, facts, limits, steps, ttlMs } = request
   checkAmount(amount, 'amount')
   if (!Number.isFinite(ttlMs)) throw new TypeError('ttlMs must be a number of milliseconds')
@@ -11,12 +13,16 @@ export function checkHold(request: HoldRequest): void {
 }
 
 /** Returns the sum of the postings of each account. */
-export function checkSettlement({ charge, facts, limits, postings }: SettleRequest): readonly Posting[] {
+export function checkSettlement(request: SettleRequest): readonly Posting[] {
+  checkObject(request, 'request')
+  const { charge, facts, limits, postings } = request
+  checkObject(charge, 'charge')
   checkAmount(charge.cost, 'charge.cost')
   checkAmount(charge.base, 'charge.base')
   checkAmount(charge.markup, 'charge.markup')
   checkObject(charge.usage, 'charge.usage')
   checkObject(facts, 'facts')
+  checkList(postings, 'postings')
   if (limits !== undefined) checkLimitUses(limits)
   const sums: { account: string; amount: Credits }[] = []
   let total = 0n
@@ -35,10 +41,6 @@ function checkAmount(amount: Credits, what: string): void {
   if (amount < 0n || amount > MAX_CREDITS) {
     throw new RangeError(`${what} must be from 0 to ${MAX_CREDITS}; got ${amount}`)
   }
-}
-
-function checkObject(value: object, what: string): void {
-  if (typeof value !== 'object' || value === null) throw new TypeError(`${what} must be an object`)
 }
 
 /** Throws a `RangeError` if the sum is more than an account can hold or owe. */

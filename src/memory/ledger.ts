@@ -37,6 +37,7 @@ import {
 } from '../rules/limit-buckets.js'
 import { functionSchema, optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 import { mustBe } from '../rules/schema-faults.js'
+import { checkList, checkObject, checkString, checkWhole } from '../rules/store-arguments.js'
 import { EntryLog } from './entry-log.js'
 import { HoldBook, type OpenHold, openHold } from './hold-book.js'
 import { addCredits, addUse, checkHold, checkSettlement, copyCharge, readCredit } from './ledger-input.js'
@@ -139,9 +140,8 @@ export function memoryLedger(
   }
 
   function credit(name: string, amount: string, memo?: string, what = 'amount'): void {
-    if (typeof name !== 'string') throw new TypeError(`account must be a string; got ${typeof name}`)
-    if (memo !== undefined && typeof memo !== 'string')
-      throw new TypeError(`memo must be a string; got ${typeof memo}`)
+    checkString(name, 'account')
+    if (memo !== undefined) checkString(memo, 'memo')
     const credits = readCredit(amount, what)
     const account = accountOf(name)
     account.posted = addCredits(account.posted, credits, name)
@@ -270,7 +270,10 @@ export function memoryLedger(
     return posted < 0n ? -posted : 0n
   }
 
-  function release({ holdId }: ReleaseRequest): { state: 'released' | 'settled' } {
+  function release(request: ReleaseRequest): { state: 'released' | 'settled' } {
+    checkObject(request, 'request')
+    const { holdId } = request
+    checkString(holdId, 'holdId')
     const now = expireNow()
     if (holds.settled(holdId) !== undefined) return { state: 'settled' }
     const open = holds.open(holdId)
@@ -282,6 +285,7 @@ export function memoryLedger(
   }
 
   function balance(name: string): Balance | undefined {
+    checkString(name, 'account')
     expireNow()
     const account = balances.get(name)
     if (account === undefined) return undefined
@@ -290,6 +294,7 @@ export function memoryLedger(
   }
 
   function expireHolds(limit: number): readonly ExpiredHold[] {
+    checkWhole(limit, 'limit')
     const now = expireNow()
     for (const [id, { endsAt }] of buckets) {
       if (endsAt < now - KEEP_BUCKET_MS) buckets.delete(id)
@@ -299,7 +304,10 @@ export function memoryLedger(
       .map(({ holdId, account, amount, facts }) => ({ holdId, account, amount, facts }))
   }
 
-  function findCall({ account, holdIds }: LedgerCallQuery): LedgerCall | undefined {
+  function findCall(query: LedgerCallQuery): LedgerCall | undefined {
+    checkObject(query, 'query')
+    const { account, holdIds } = query
+    checkList(holdIds, 'holdIds')
     expireNow()
     let found: LedgerCall | undefined
     for (const holdId of holdIds) {
@@ -339,12 +347,21 @@ export function memoryLedger(
     release: (request) => atOnce(release, request),
     balance: async (account) => balance(account),
     expireHolds: async (limit) => expireHolds(limit),
-    entries: async (query) => log.read(query),
-    spent: async (query) => ({
-      balance: balance(query.account) ?? { posted: 0n, held: 0n, available: 0n },
-      ...spent.read(query, clock.now()),
-    }),
-    limitCounts: async (limits) => limitCounts(bucketRows, limits, expireNow()),
+    entries: async (query) => {
+      checkObject(query, 'query')
+      return log.read(query)
+    },
+    spent: async (query) => {
+      checkObject(query, 'query')
+      return {
+        balance: balance(query.account) ?? { posted: 0n, held: 0n, available: 0n },
+        ...spent.read(query, clock.now()),
+      }
+    },
+    limitCounts: async (limits) => {
+      checkList(limits, 'limits')
+      return limitCounts(bucketRows, limits, expireNow())
+    },
     findCall: async (query) => findCall(query),
   }
 }

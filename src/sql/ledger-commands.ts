@@ -11,6 +11,7 @@ import type {
   SettleRequest,
 } from '../contracts/index.js'
 import { checkHoldConditions, checkHoldLimits, checkLimitUses } from '../rules/limit-checks.js'
+import { checkList, checkObject } from '../rules/store-arguments.js'
 import { checkNotNegative, checkSum } from './bounds.js'
 import { type EntryCells, toEntryCells } from './entry-rows.js'
 import { checkOptionalText, checkText } from './text.js'
@@ -79,6 +80,7 @@ const MAX_TTL_MS = 1_000_000_000_000
 
 /** Throws a `TypeError` or `RangeError` if the request is invalid, such as an amount below zero or beyond 64 bits. */
 export function toHoldCommand(request: HoldRequest): HoldCommand {
+  checkObject(request, 'request')
   const { beforeBalance = 0, steps } = request
   checkNotNegative(request.amount, 'amount')
   if (steps !== undefined || beforeBalance !== 0) checkHoldConditions(request)
@@ -105,7 +107,11 @@ function toSteps({ amount, hidesBalance = false, most, usual }: HoldSteps): Hold
 }
 
 export function toSettleCommand(request: SettleRequest): SettleCommand {
+  checkObject(request, 'request')
   const { charge, facts } = request
+  checkObject(charge, 'charge')
+  checkObject(facts, 'facts')
+  checkList(request.postings, 'postings')
   checkCharge(charge)
   const limits = toLimitUses(request.limits)
   const postings = sumByAccount(request.postings)
@@ -121,6 +127,7 @@ export function toSettleCommand(request: SettleRequest): SettleCommand {
 }
 
 export function toReleaseCommand(request: ReleaseRequest): ReleaseCommand {
+  checkObject(request, 'request')
   return {
     kind: 'release',
     holdId: checkText(request.holdId, 'holdId'),

@@ -8,6 +8,7 @@ import type {
   LedgerStore,
   SettleResult,
 } from '../contracts/index.js'
+import { checkObject, checkString, checkWhole } from '../rules/store-arguments.js'
 import { heldOf, postedOf, readBalance } from './balances.js'
 import { readBigint, readJson, readText } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
@@ -124,6 +125,7 @@ export function createSqlLedger({
     },
 
     async balance(account) {
+      checkString(account, 'account')
       const [row] = await database.all({
         text: `select ${postedOf(database)} as posted, ${heldOf(database)} as held from {accounts} a where a.id = ?1`,
         parameters: [account],
@@ -132,6 +134,7 @@ export function createSqlLedger({
     },
 
     async expireHolds(limit): Promise<readonly ExpiredHold[]> {
+      checkWhole(limit, 'limit')
       const rows = await expire(limit)
       return rows.map((row) => ({
         holdId: readText(row, 'id'),
@@ -142,7 +145,10 @@ export function createSqlLedger({
     },
 
     keepHolds,
-    entries: (query) => readEntries(database, query),
+    async entries(query) {
+      checkObject(query, 'query')
+      return readEntries(database, query)
+    },
     ...createSqlLookUps(database),
   }
 }

@@ -9,6 +9,7 @@ import type {
 } from '../contracts/index.js'
 import { DAY_MS, DaySums } from '../rules/day-sums.js'
 import { limitCounts } from '../rules/limit-buckets.js'
+import { checkList, checkObject, checkString } from '../rules/store-arguments.js'
 import { heldOf, postedOf, readBalance } from './balances.js'
 import { readBigint, readJson, readNumber, readOptionalNumber, readOptionalText, readText } from './cells.js'
 import { createConditions } from './conditions.js'
@@ -29,7 +30,9 @@ export function createSqlLookUps(database: SqlDatabase): LedgerLookUps {
    * Equal queries share one answer, since a caller may ask as often as it likes. The answer is read after they were
    * asked.
    */
-  function spent(query: SpentQuery): Promise<Spent> {
+  async function spent(query: SpentQuery): Promise<Spent> {
+    checkObject(query, 'query')
+    checkString(query.account, 'account')
     const key = JSON.stringify([query.account, query.credentialId])
     let answer = waiting.get(key)
     if (answer === undefined) {
@@ -64,6 +67,7 @@ export function createSqlLookUps(database: SqlDatabase): LedgerLookUps {
   }
 
   async function countsOf(limits: readonly CountedLimit[]): Promise<readonly LimitCount[]> {
+    checkList(limits, 'limits')
     if (limits.length === 0) return []
     const { parameters, addOneOf, where } = createConditions()
     addOneOf(
@@ -89,7 +93,10 @@ export function createSqlLookUps(database: SqlDatabase): LedgerLookUps {
     return limitCounts({ read }, limits, readNumber(rows[0]!, 'now'))
   }
 
-  async function findCall({ account, holdIds }: LedgerCallQuery): Promise<LedgerCall | undefined> {
+  async function findCall(query: LedgerCallQuery): Promise<LedgerCall | undefined> {
+    checkObject(query, 'query')
+    const { account, holdIds } = query
+    checkList(holdIds, 'holdIds')
     if (holdIds.length > MAX_HOLDS) throw new RangeError(`holdIds must be at most ${MAX_HOLDS}`)
     const { parameters, add, addOneOf, where } = createConditions()
     add((value) => `account = ${value}`, account)

@@ -335,6 +335,10 @@ describe('the command line', () => {
     expect((await run('models remove d')).exitCode).toBe(0)
     expect((await run('routes put - --secret-stdin')).said).toContain('cannot both come from standard input')
     expect((await run('models put -', { stdin: '{' })).said).toContain('Standard input is not JSON')
+    expect(await run('models put -', { stdin: '[]' })).toMatchObject({
+      exitCode: 1,
+      said: expect.stringContaining('The list has no models'),
+    })
     expect((await run('routes remove r1')).exitCode).toBe(0)
     expect((await run('models remove c')).exitCode).toBe(0)
     expect((await run('models remove c')).exitCode).toBe(1)

@@ -102,7 +102,7 @@ describe('memoryLedger', () => {
 
   it('credits nothing to an account without a name', () => {
     expect(() => memoryLedger().credit(undefined as never, '1')).toThrow(
-      'account must be a string; got undefined',
+      'account is missing; it must be a string',
     )
   })
 

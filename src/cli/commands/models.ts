@@ -10,6 +10,7 @@ export const models: Noun = {
         .description('add or replace models from JSON, one or a list; - reads standard input')
         .action(async (path: string) => {
           const read = await readJsonFile<ModelRequest | ModelRequest[]>(path, context)
+          if (Array.isArray(read) && read.length === 0) throw new Error('The list has no models')
           const admin = await context.admin()
           for (const [position, model] of [read].flat().entries()) {
             await admin.models.put(model).catch((cause: Error) => {
