@@ -14,6 +14,7 @@ import {
   rowsSchema,
   signedCreditsSchema,
 } from '../rules/schemas.js'
+import type { Recorder } from '../sql/audit.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import { type PostedEntry, post } from '../sql/credits.js'
@@ -82,6 +83,7 @@ export function createAccountsAdmin(
   database: SqlDatabase,
   ledger: Pick<LedgerStore, 'balance'>,
   context: CallContext,
+  recorder: Recorder,
 ): AccountsAdmin {
   const newId = createIdSource()
 
@@ -100,7 +102,7 @@ export function createAccountsAdmin(
     }
     checkHoldable(amount, place)
     try {
-      return await post(database, { kind, account, amount, reference, ...present({ memo }) })
+      return await post(database, { kind, account, amount, reference, ...present({ memo }) }, recorder)
     } catch (error) {
       // If the sum did not fit, replaces the database's own error by one that states the amounts.
       const [before] = await read('a.id = ?1', account, 1).catch(() => [])
@@ -110,11 +112,21 @@ export function createAccountsAdmin(
   }
 
   async function setSuspended(account: string, isSuspended: boolean): Promise<boolean> {
+    const parameters = [parseField(idSchema, account, 'account')]
     const [rows] = await database.batch([
+      // Locks the row, so that the second of two concurrent changes sees the first.
+      { text: 'update {accounts} set id = id where id = ?1 returning id', parameters },
+      recorder.record(
+        { noun: 'account', kind: isSuspended ? 'suspended' : 'resumed' },
+        {
+          text: `select id, id as account from {accounts} where id = ?1 and suspended_at is ${isSuspended ? '' : 'not '}null`,
+          parameters,
+        },
+      ),
       {
         text: `update {accounts} set suspended_at = ${isSuspended ? `coalesce(suspended_at, ${database.now})` : 'null'}
-          where id = ?1 returning id`,
-        parameters: [parseField(idSchema, account, 'account')],
+          where id = ?1`,
+        parameters,
       },
       database.change('credentials'),
     ])

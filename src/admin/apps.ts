@@ -6,7 +6,6 @@ import { idSchema, parseField, parseInput, rowsSchema } from '../rules/schemas.j
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import { readLogo } from '../sql/connect-apps.js'
-import { OPERATOR } from '../sql/connect-history.js'
 import { lockApp } from '../sql/connected-apps.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import {
@@ -64,14 +63,19 @@ const EDITS = 100
 
 const editsSchema = z.strictObject({ appId: idSchema, limit: rowsSchema.optional() })
 
-export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: () => string): AppsAdmin {
+export function createAppsAdmin(
+  database: SqlDatabase,
+  rules: AppRules,
+  newId: () => string,
+  by: Actor,
+): AppsAdmin {
   /** Runs a change of one app, which returns its id, and appends it to the app's history if it changed anything. */
   async function changes(id: string, kind: AppEditKind, statements: readonly Statement[]): Promise<boolean> {
     const results = await database.batch([
       ...statements,
       appendEdit(
         database,
-        { id: newId(), by: OPERATOR, kind },
+        { id: newId(), by, kind },
         { text: 'select id from {apps} where id = ?1', parameters: [id] },
       ),
       database.change('credentials'),
@@ -101,7 +105,7 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
       ...(row === undefined ? [] : pinTokens(row, app, cells[0])),
       appendEdit(
         database,
-        { id: newId(), by: OPERATOR, kind: 'put', fields: changedFields(before, app) },
+        { id: newId(), by, kind: 'put', fields: changedFields(before, app) },
         { text: 'select id from {apps} where id = ?1 and definition = ?2', parameters: [app.id, cells[0]] },
       ),
       database.change('credentials'),
@@ -153,7 +157,7 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
         { text: 'update {apps} set suspended_at = null where id = ?1 returning id', parameters: [id] },
       ]),
 
-    remove: async (id) => removeApp(database, newId(), parseField(idSchema, id, 'id', 'app'), OPERATOR),
+    remove: async (id) => removeApp(database, newId(), parseField(idSchema, id, 'id', 'app'), by),
 
     list: async (query = {}) => (await listAppRows(database, query)).map(readAppRow),
 

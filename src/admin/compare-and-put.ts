@@ -24,6 +24,21 @@ export function checkPutOptions<Row>(options: PutOptions<Row>, name: string): Pu
   return options
 }
 
+/**
+ * Returns the fields other than the id in which two values differ, with what each had, for the audit log. Undefined if
+ * there are none.
+ */
+export function differences(before: object | undefined, after: object): object | undefined {
+  const [old, now] = [{ ...before } as Record<string, unknown>, after as Record<string, unknown>]
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter(
+    (name) => name !== 'id' && !isDeepStrictEqual(old[name], now[name]),
+  )
+  if (before !== undefined && names.length === 0) return undefined
+  const of = (value: Record<string, unknown>): object =>
+    Object.fromEntries(names.filter((name) => name in value).map((name) => [name, value[name]]))
+  return before === undefined ? { after: of(now) } : { before: of(old), after: of(now) }
+}
+
 /** How {@link compareAndPut} reads and writes a row. */
 export interface PutSteps<Shown> {
   find(): Promise<Row | undefined>

@@ -15,6 +15,7 @@ import {
   whose,
   zoneSchema,
 } from '../rules/schemas.js'
+import type { Recorder } from '../sql/audit.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'
@@ -137,7 +138,11 @@ const querySchema = z.strictObject({
   limit: rowsSchema.max(MAX_ROWS).optional(),
 })
 
-export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => string): ConnectedAppsAdmin {
+export function createConnectedAppsAdmin(
+  database: SqlDatabase,
+  newId: () => string,
+  recorder: Recorder,
+): ConnectedAppsAdmin {
   const connections = createSqlConnections(database, newId)
   const isInUse = `c.revoked_at is null and (c.ends_at is null or c.ends_at > ${database.now})`
 
@@ -153,7 +158,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       account: readText(row, 'account'),
       appId: readText(row, 'app_id'),
       capRule: readConnectedApp(row).capRule,
-      by: actorOf(account),
+      recorder: account === undefined ? recorder : recorder.as(actorOf(account)),
     }
   }
 
@@ -251,7 +256,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       const asked = request === null ? undefined : readCapRequest(request)
       const connectedApp = await find(connectedAppId, change)
       if (connectedApp === undefined) throw missing(connectedAppId)
-      const { account, appId, by, capRule } = connectedApp
+      const { account, appId, capRule, recorder: own } = connectedApp
       if (change.account !== undefined) checkCap(asked, capRule)
       const zone = asked?.zone ?? (await presentCap(account, appId))?.zone ?? capRule?.zone
       const cap = asked === undefined || zone === undefined ? asked : { ...asked, zone }
@@ -280,7 +285,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
           {
             id: newId(),
             kind: 'cap-changed',
-            by,
+            by: own.by,
             terms: { cap: cap === undefined ? null : { ...cap, amount: formatCredits(cap.amount) } },
           },
           live,
@@ -295,7 +300,9 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
     async revoke(connectedAppId, change = {}) {
       const connectedApp = await find(connectedAppId, change)
       if (connectedApp === undefined) return false
-      return (await revokeCredential(database, newId(), connectedAppId, connectedApp.by))?.wasLive === true
+      return (
+        (await revokeCredential(database, newId(), connectedAppId, connectedApp.recorder))?.wasLive === true
+      )
     },
 
     async removeDevice(connectedAppId, connectionId, change = {}) {
@@ -305,7 +312,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
         text: 'select id from {connections} where id = ?1 and credential_id = ?2',
         parameters: [parseField(idSchema, connectionId, 'connectionId'), connectedAppId],
       })
-      return rows.length > 0 && connections.endConnection(connectionId, 'removed', connectedApp.by)
+      return rows.length > 0 && connections.endConnection(connectionId, 'removed', connectedApp.recorder.by)
     },
 
     async listHistory(connectedAppId, query = {}) {

@@ -12,6 +12,7 @@ import {
   referenceSchema,
   whose,
 } from '../rules/schemas.js'
+import type { Recorder } from '../sql/audit.js'
 import type { PostedEntry } from '../sql/credits.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
@@ -63,7 +64,7 @@ const refundSchema = z.strictObject({
   memo: labelSchema.optional(),
 })
 
-export function createEntriesAdmin(database: SqlDatabase): EntriesAdmin {
+export function createEntriesAdmin(database: SqlDatabase, recorder: Recorder): EntriesAdmin {
   const newId = createIdSource()
   return {
     async list(query = {}) {
@@ -77,7 +78,7 @@ export function createEntriesAdmin(database: SqlDatabase): EntriesAdmin {
       const amount = credits === undefined ? undefined : parseCredits(credits)
       if (amount === 0n) throw outOfRange({ of: 'refund', field: 'amount' }, 'must be above 0')
       const entryId = isEntryId(id) ? id : ((await entryOfReply(database, id)) ?? id)
-      return postRefund(database, { entryId, amount, memo, reference })
+      return postRefund(database, { entryId, amount, memo, reference }, recorder)
     },
   }
 }

@@ -1,11 +1,14 @@
 import { z } from 'zod'
 import { createOrderedIdSource } from '../base/ids.js'
 import { optionsSchema, readOptions } from '../rules/read-options.js'
-import { markupSchema, nameSchema } from '../rules/schemas.js'
+import { markupSchema, nameSchema, parseInput } from '../rules/schemas.js'
+import { createRecorder, type Recorder } from '../sql/audit.js'
+import { OPERATOR } from '../sql/connect-history.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
 import type { AppRules } from './app-input.js'
 import { type AppsAdmin, createAppsAdmin } from './apps.js'
+import { type AuditAdmin, createAuditAdmin } from './audit.js'
 import { type CallsAdmin, createCallsAdmin } from './calls.js'
 import { type ConnectedAppsAdmin, createConnectedAppsAdmin } from './connected-apps.js'
 import { createEntriesAdmin, type EntriesAdmin } from './entries.js'
@@ -20,6 +23,7 @@ import { createSessionsAdmin, type SessionsAdmin } from './sessions.js'
 import { createLimitsAdmin, type LimitsAdmin } from './usage-limits.js'
 import { createUserAppsAdmin, type UserAppsAdmin } from './user-apps.js'
 
+export type { AuditNoun } from '../sql/audit.js'
 export type { HistoryKind } from '../sql/connect-history.js'
 export type { PostedEntry } from '../sql/credits.js'
 export type { PayerQuery } from '../sql/entries.js'
@@ -37,6 +41,7 @@ export type {
   ReviewedValues,
 } from './app-rows.js'
 export type { AppsAdmin } from './apps.js'
+export type { AuditAdmin, AuditQuery, AuditRow } from './audit.js'
 export type { CallsAdmin, FoundCall } from './calls.js'
 export type { PutOptions } from './compare-and-put.js'
 export type {
@@ -107,6 +112,8 @@ export interface Admin {
   /** How calls ended. */
   readonly calls: CallsAdmin
   readonly reports: ReportsAdmin
+  /** Who changed what. */
+  readonly audit: AuditAdmin
   readonly maintenance: MaintenanceAdmin
   /**
    * Finds by any id (of an account, a credential, an app, a call, a request, a hold, an entry, a payment's reference or a
@@ -114,6 +121,18 @@ export interface Admin {
    * those whose id is the text first.
    */
   find(text: string, options?: FindOptions): Promise<readonly Found[]>
+  /**
+   * Returns the same functions for an operator or a user by name: the audit log and the histories of apps name this actor
+   * for changes made through it. By default, the actor is `{ kind: 'operator', name: 'operator' }`. A function that is
+   * given an account, such as `keys.revoke`, names that account.
+   */
+  as(actor: AdminActor): Admin
+}
+
+/** Who makes a change: an operator by any name, or the account of a user. */
+export interface AdminActor {
+  readonly kind: 'operator' | 'account'
+  readonly name: string
 }
 
 export interface AdminOptions {
@@ -136,6 +155,8 @@ const adminSchema = optionsSchema<AdminOptions>({
   }).optional(),
 })
 
+const actorSchema = z.strictObject({ kind: z.enum(['operator', 'account']), name: nameSchema })
+
 const STORES = 'the stores of sqliteStores({ file }) or postgresStores(pool)'
 const storesSchema = z.custom((given) => typeof Object(given).database === 'object', `must be ${STORES}`)
 
@@ -149,20 +170,24 @@ export function createAdmin(
   const { database, secrets, ledger, adapters } = stores
   const newHistoryId = createOrderedIdSource()
   const context = { requestId: 'admin', signal: new AbortController().signal }
-  return {
-    accounts: createAccountsAdmin(database, ledger, context),
-    keys: createKeysAdmin(database, keysPerAccount),
+  const routeFaults = createRouteFaults(database, secrets, adapters)
+  const adminOf = (recorder: Recorder): Admin => ({
+    accounts: createAccountsAdmin(database, ledger, context, recorder),
+    keys: createKeysAdmin(database, keysPerAccount, recorder),
     sessions: createSessionsAdmin(database),
-    apps: createAppsAdmin(database, apps, newHistoryId),
-    userApps: createUserAppsAdmin(database, apps, newHistoryId),
-    connectedApps: createConnectedAppsAdmin(database, newHistoryId),
-    models: createModelsAdmin(database),
-    routes: createRoutesAdmin(database, secrets, createRouteFaults(database, secrets, adapters)),
-    limits: createLimitsAdmin(database),
-    entries: createEntriesAdmin(database),
+    apps: createAppsAdmin(database, apps, newHistoryId, recorder.by),
+    userApps: createUserAppsAdmin(database, apps, newHistoryId, recorder.by),
+    connectedApps: createConnectedAppsAdmin(database, newHistoryId, recorder),
+    models: createModelsAdmin(database, recorder),
+    routes: createRoutesAdmin(database, secrets, routeFaults, recorder),
+    limits: createLimitsAdmin(database, recorder),
+    entries: createEntriesAdmin(database, recorder),
     calls: createCallsAdmin(database),
     reports: createReportsAdmin(database),
+    audit: createAuditAdmin(database),
     maintenance: createMaintenanceAdmin(database, secrets, ledger, context),
     find: (text, options) => findAnything(database, text, options),
-  }
+    as: (actor) => adminOf(recorder.as(parseInput(actorSchema, actor, 'actor'))),
+  })
+  return adminOf(createRecorder(database, newHistoryId, OPERATOR))
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
 import { invalidInput } from '../base/invalid-input.js'
+import { present } from '../base/present.js'
 import { Refusal } from '../base/refusal.js'
 import { createToken, digestToken, shownParts } from '../base/tokens.js'
 import type { Markup } from '../contracts/index.js'
@@ -19,6 +20,7 @@ import {
   scopesSchema,
   timeSchema,
 } from '../rules/schemas.js'
+import type { Recorder } from '../sql/audit.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readText, toJsonCell } from '../sql/cells.js'
 import { actorOf } from '../sql/connect-history.js'
 import { revokeCredential } from '../sql/connected-apps.js'
@@ -152,7 +154,11 @@ const accessTokenSchema = z.strictObject({
   terms: z.strictObject({ models: keysSchema(), markup: markupSchema }).optional(),
 })
 
-export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): KeysAdmin {
+export function createKeysAdmin(
+  database: SqlDatabase,
+  keysPerAccount: number,
+  recorder: Recorder,
+): KeysAdmin {
   const newId = createIdSource()
 
   async function issue(
@@ -160,6 +166,7 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
     request: KeyRequest &
       Partial<Omit<AccessTokenRequest, 'terms'>> & { readonly terms?: AppTerms | undefined },
   ): Promise<IssuedCredential> {
+    const { account: _, metadata: __, ...terms } = request
     const credentialId = newId()
     const limits = newLimitsOf(credentialId, request.limits ?? [])
     const token = createToken(kind)
@@ -188,6 +195,10 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
         ],
       },
       ...limits.map((limit) => insertLimit(database, limit, credentialId)),
+      recorder.record(
+        { noun: 'credential', kind: 'issued', details: { kind, ...terms } },
+        { text: 'select id, account from {credentials} where id = ?1', parameters: [credentialId] },
+      ),
       insertToken(database, token, credentialId, request),
     ])
     if (results.at(-1)!.length === 0) throw tooManyKeys(request.account, keysPerAccount)
@@ -249,6 +260,14 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
           until: previousExpiresAt,
         }),
         insertToken(database, token, credentialId, terms),
+        recorder.record(
+          { noun: 'credential', kind: 'reissued', details: present({ ...terms, previousExpiresAt }) },
+          {
+            text: `select c.id, c.account from {credentials} c
+              join {tokens} t on t.credential_id = c.id where c.id = ?1 and t.digest = ?2`,
+            parameters: [credentialId, digestToken(token)],
+          },
+        ),
         database.change('credentials', credentialId),
       ])
       if (locked!.length === 0) throw revoked(credentialId)
@@ -266,7 +285,8 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
         })
         if (row === undefined) return false
       }
-      return (await revokeCredential(database, newId(), credentialId, actorOf(account))) !== undefined
+      const by = account === undefined ? recorder : recorder.as(actorOf(account))
+      return (await revokeCredential(database, newId(), credentialId, by)) !== undefined
     },
 
     list: async (query = {}) => (await listCredentialRows(database, query)).map(readCredentialRow),

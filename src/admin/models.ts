@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import type { Model } from '../contracts/index.js'
 import { idSchema, idsSchema, modelSchema, parseField, parseInput } from '../rules/schemas.js'
+import type { Recorder } from '../sql/audit.js'
 import { readJson, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { checkPrices } from './amounts.js'
-import { checkPutOptions, compareAndPut, type PutOptions } from './compare-and-put.js'
+import { checkPutOptions, compareAndPut, differences, type PutOptions } from './compare-and-put.js'
 
 /** A {@link Model}. By default, `created` is 0 and `ownedBy` is the part of the id before the first slash. */
 export type ModelRequest = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Model, 'created' | 'ownedBy'>>
+
+const SELECT = 'select id, null as account from {models}'
 
 const querySchema = z.strictObject({ modelIds: idsSchema.optional() })
 
@@ -24,12 +27,7 @@ export interface ModelsAdmin {
   list(query?: { readonly modelIds?: readonly string[] }): Promise<readonly Model[]>
 }
 
-export function createModelsAdmin(database: SqlDatabase): ModelsAdmin {
-  async function changes(id: string, statement: Statement): Promise<boolean> {
-    const [rows] = await database.batch([statement, database.change('models', id)])
-    return rows!.length > 0
-  }
-
+export function createModelsAdmin(database: SqlDatabase, recorder: Recorder): ModelsAdmin {
   async function list(ids: readonly string[] | undefined): Promise<readonly Row[]> {
     const { parameters, addOneOf, where } = createConditions()
     if (ids !== undefined) addOneOf('id', ids)
@@ -41,14 +39,32 @@ export function createModelsAdmin(database: SqlDatabase): ModelsAdmin {
 
   async function write(model: Model, before: Row | undefined): Promise<boolean> {
     const parameters = [model.id, JSON.stringify(model)]
-    if (before === undefined) {
-      const text = `insert into {models} (id, position, definition)
-        select ?1, coalesce(max(position), 0) + 1, ?2 from {models} where true
-        on conflict (id) do nothing returning id`
-      return changes(model.id, { text, parameters })
-    }
-    const text = 'update {models} set definition = ?2 where id = ?1 and definition = ?3 returning id'
-    return changes(model.id, { text, parameters: [...parameters, readText(before, 'definition')] })
+    const statement: Statement =
+      before === undefined
+        ? {
+            text: `insert into {models} (id, position, definition)
+              select ?1, coalesce(max(position), 0) + 1, ?2 from {models} where true
+              on conflict (id) do nothing returning id`,
+            parameters,
+          }
+        : {
+            text: 'update {models} set definition = ?2 where id = ?1 and definition = ?3 returning id',
+            parameters: [...parameters, readText(before, 'definition')],
+          }
+    const details = differences(before && readModel(before), model)
+    const [rows] = await database.batch([
+      statement,
+      ...(details === undefined
+        ? []
+        : [
+            recorder.record(
+              { noun: 'model', kind: 'put', details },
+              { text: `${SELECT} where id = ?1 and definition = ?2`, parameters },
+            ),
+          ]),
+      database.change('models', model.id),
+    ])
+    return rows!.length > 0
   }
 
   return {
@@ -62,11 +78,17 @@ export function createModelsAdmin(database: SqlDatabase): ModelsAdmin {
         write: async (before) => write(definition, before),
       })
     },
-    remove: async (id) =>
-      changes(id, {
-        text: 'delete from {models} where id = ?1 returning id',
-        parameters: [parseField(idSchema, id, 'id', 'model')],
-      }),
+    async remove(id) {
+      const parameters = [parseField(idSchema, id, 'id', 'model')]
+      const [, , rows] = await database.batch([
+        // Locks the row, so that a concurrent removal sees this one.
+        { text: 'update {models} set id = id where id = ?1', parameters },
+        recorder.record({ noun: 'model', kind: 'removed' }, { text: `${SELECT} where id = ?1`, parameters }),
+        { text: 'delete from {models} where id = ?1 returning id', parameters },
+        database.change('models', id),
+      ])
+      return rows!.length > 0
+    },
     async list(query = {}) {
       const { modelIds } = parseInput(querySchema, query, 'models')
       return (await list(modelIds)).map(readModel)

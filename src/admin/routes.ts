@@ -10,6 +10,7 @@ import {
   parseInput,
   routeFields,
 } from '../rules/schemas.js'
+import type { Recorder } from '../sql/audit.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Parameter, Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -22,7 +23,7 @@ import {
 } from '../sql/route-rows.js'
 import type { SealedSecret, SecretBox } from '../sql/secret-box.js'
 import { checkPrices } from './amounts.js'
-import { checkPutOptions, compareAndPut, type PutOptions } from './compare-and-put.js'
+import { checkPutOptions, compareAndPut, differences, type PutOptions } from './compare-and-put.js'
 import type { RouteFaultsAdmin } from './route-faults.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
@@ -77,6 +78,8 @@ const routeSchema = z.strictObject({
   secret: z.string().min(1).nullable().optional(),
 })
 
+const SELECT = 'select id, null as account from {routes}'
+
 const querySchema = z.strictObject({ model: idSchema.optional(), routeIds: idsSchema.optional() })
 
 type RoutePut = z.infer<typeof routeSchema>
@@ -101,6 +104,7 @@ export function createRoutesAdmin(
   database: SqlDatabase,
   secrets: SecretBox,
   faults: RouteFaultsAdmin,
+  recorder: Recorder,
 ): RoutesAdmin {
   async function find(id: string): Promise<Row | undefined> {
     const [row] = await database.all({
@@ -143,6 +147,7 @@ export function createRoutesAdmin(
     const { model } = route
     const before = row && readRouteRow(row)
     const cells = cellsOf(route, sealSecret(route, before))
+    const details = detailsOf(route, before)
     const [put] = await database.batch([
       row === undefined
         ? insertion(cells)
@@ -152,6 +157,17 @@ export function createRoutesAdmin(
               where id = ?1 and model_id = ?6 and definition = ?7 and secret is not distinct from ?8 returning id`,
             parameters: [...cells, row.model_id!, row.definition!, before?.secret?.sealed ?? null],
           },
+      ...(details === undefined
+        ? []
+        : [
+            recorder.record(
+              { noun: 'route', kind: 'put', details },
+              {
+                text: `${SELECT} where id = ?1 and model_id = ?2 and definition = ?3`,
+                parameters: cells.slice(0, 3),
+              },
+            ),
+          ]),
       database.change('routes', model),
       ...(before === undefined || before.modelId === model
         ? []
@@ -179,8 +195,12 @@ export function createRoutesAdmin(
     async remove(id) {
       const row = await find(parseField(idSchema, id, 'id', 'route'))
       if (row === undefined) return false
-      const [removed] = await database.batch([
-        { text: 'delete from {routes} where id = ?1 returning id', parameters: [id] },
+      const parameters = [id]
+      const [, , removed] = await database.batch([
+        // Locks the row, so that a concurrent removal sees this one.
+        { text: 'update {routes} set id = id where id = ?1', parameters },
+        recorder.record({ noun: 'route', kind: 'removed' }, { text: `${SELECT} where id = ?1`, parameters }),
+        { text: 'delete from {routes} where id = ?1 returning id', parameters },
         database.change('routes', readText(row, 'model_id')),
       ])
       return removed!.length > 0
@@ -206,6 +226,14 @@ function listingOf({ id, modelId, definition, secret }: RouteRow): RouteListing 
     model: modelId,
     ...(secret !== undefined && { secretKeyId: secret.keyId }),
   }
+}
+
+/** Returns what a put changes, for the audit log. Undefined if it changes nothing. */
+function detailsOf({ secret, ...route }: RoutePut, before: RouteRow | undefined): object | undefined {
+  const was = before && { ...before.definition, model: before.modelId }
+  const changed = differences(was, route)
+  if (secret === undefined) return changed
+  return { ...changed, secret: secret === null ? 'removed' : 'given' }
 }
 
 function refuseSecrets(settings: Readonly<Record<string, unknown>>): void {

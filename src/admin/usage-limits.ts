@@ -14,6 +14,7 @@ import {
   rowsSchema,
   whose,
 } from '../rules/schemas.js'
+import type { Recorder } from '../sql/audit.js'
 import { readBigint, readNumber, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -91,7 +92,7 @@ const OWNER_TABLES: Readonly<Record<LimitOwner, string>> = {
   app: '{apps}',
 }
 
-export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
+export function createLimitsAdmin(database: SqlDatabase, recorder: Recorder): LimitsAdmin {
   const calendar = new PeriodCalendar()
 
   async function bucketsOf(limits: readonly Limit[]): Promise<ReadonlyMap<string, Row>> {
@@ -124,15 +125,26 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       const { ownerId, of, ...read } = parseInput(ownedLimitSchema, request, 'limit')
       const limit: Limit = { ...toLimit(read, { of: 'limit', field: 'amount' }), of, id: read.id }
       const table = OWNER_TABLES[of]
-      const [owners, put] = await database.batch([
+      const parameters = [limit.id, of, ownerId, toLimitCell(limit)]
+      const [owners, , put] = await database.batch([
         { text: `select id from ${table} where id = ?1`, parameters: [ownerId] },
+        recorder.record(
+          { noun: 'limit', kind: 'put', details: request },
+          {
+            text: `select ?1 as id, ${accountOf(of)} as account from ${table} o where o.id = ?3 and not exists (
+                select 1 from {limits} l where l.id = ?1
+                  and (l.owner_kind <> ?2 or l.owner_id <> ?3 or l.definition = ?4)
+              )`,
+            parameters,
+          },
+        ),
         {
           text: `insert into {limits} as l (id, owner_kind, owner_id, definition, created_at)
             select ?1, ?2, ?3, ?4, ${database.now} where exists (select 1 from ${table} o where o.id = ?3)
             on conflict (id) do update set definition = excluded.definition
             where l.owner_kind = excluded.owner_kind and l.owner_id = excluded.owner_id
             returning id`,
-          parameters: [limit.id, of, ownerId, toLimitCell(limit)],
+          parameters,
         },
         changeOf(database, of, ownerId),
       ])
@@ -148,11 +160,21 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
     },
 
     async remove(id) {
-      const [rows] = await database.batch([
-        {
-          text: 'delete from {limits} where id = ?1 returning id',
-          parameters: [parseField(idSchema, id, 'id', 'limit')],
-        },
+      const parameters = [parseField(idSchema, id, 'id', 'limit')]
+      const [, , rows] = await database.batch([
+        // Locks the row, so that a concurrent removal sees this one.
+        { text: 'update {limits} set id = id where id = ?1', parameters },
+        recorder.record(
+          { noun: 'limit', kind: 'removed' },
+          {
+            text: `select id, case owner_kind
+                when 'account' then owner_id
+                when 'credential' then (select c.account from {credentials} c where c.id = owner_id)
+              end as account from {limits} where id = ?1`,
+            parameters,
+          },
+        ),
+        { text: 'delete from {limits} where id = ?1 returning id', parameters },
         database.change('credentials'),
       ])
       return rows!.length > 0
@@ -191,6 +213,11 @@ function toLimit({ unit, per, zone, amount: text }: NewLimit, place: InputPlace)
   const amount = unit === 'credits' ? parseCredits(text) : BigInt(text)
   checkHoldable(amount, place)
   return { unit, per, amount, ...(zone !== undefined && { zone }) }
+}
+
+/** SQL for the account that a new limit of an owner `o` concerns. */
+function accountOf(of: LimitOwner): string {
+  return { credential: 'o.account', account: 'o.id', app: 'null' }[of]
 }
 
 /** Returns the change to report. Limits of accounts and apps concern any number of credentials. */

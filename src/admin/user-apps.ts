@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { present } from '../base/present.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import { Refusal } from '../base/refusal.js'
+import type { Actor } from '../contracts/index.js'
 import { idSchema, nameSchema, parseField, parseInput } from '../rules/schemas.js'
 import { readText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
-import { actorOf, OPERATOR } from '../sql/connect-history.js'
+import { actorOf } from '../sql/connect-history.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
 import { type AppRequest, type AppRules, type OwnAppRequest, readOwnAppRequest } from './app-input.js'
@@ -71,6 +72,7 @@ export function createUserAppsAdmin(
   database: SqlDatabase,
   rules: AppRules,
   newId: () => string,
+  by: Actor,
 ): UserAppsAdmin {
   const { now } = database
 
@@ -241,14 +243,14 @@ export function createUserAppsAdmin(
       { text: 'update {apps} set id = id where id = ?1', parameters: [appId] },
       {
         text: `insert into {app_edits} (id, app_id, at, done_by, done_as, kind, fields)
-          select ?3, p.id, ${now}, ?4, '${OPERATOR.kind}', ?5, ?6 from {apps} p
+          select ?3, p.id, ${now}, ?4, '${by.kind}', ?5, ?6 from {apps} p
           join {app_reviews} r on r.app_id = p.id and r.definition = ?7 and r.at = cast(?8 as bigint)
           where p.id = ?1 and p.definition = ?2 returning id`,
         parameters: [
           appId,
           readText(row, 'definition'),
           editId,
-          OPERATOR.name,
+          by.name,
           kind,
           JSON.stringify(Object.keys(values)),
           review,

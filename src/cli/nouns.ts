@@ -1,5 +1,6 @@
 import { accounts } from './commands/accounts.js'
 import { apps } from './commands/apps.js'
+import { audit } from './commands/audit.js'
 import { calls } from './commands/calls.js'
 import { connectedApps } from './commands/connected-apps.js'
 import { entries } from './commands/entries.js'
@@ -27,5 +28,6 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   entries,
   calls,
   reports,
+  audit,
   maintenance,
 }

@@ -81,8 +81,13 @@ export function createConsole(given: ConsoleOptions): Console {
     clock: options.clock ?? systemClock,
   }
   const turns = createOwnTurns(services.clock)
-  const servicesOf = (viewer: ConsoleViewer): Services =>
-    viewer.kind === 'operator' ? services : { ...services, admin: turns.adminOf(viewer.account, admin) }
+  const servicesOf = (viewer: ConsoleViewer): Services => ({
+    ...services,
+    admin:
+      viewer.kind === 'operator'
+        ? admin.as({ kind: 'operator', name: viewer.name || 'operator' })
+        : turns.adminOf(viewer.account, admin.as({ kind: 'account', name: viewer.account })),
+  })
   const byPath = new Map<string, Endpoint>(endpoints.map((endpoint) => [`/api/${endpoint.path}`, endpoint]))
   const answerPage = createPages(assetsFolder())
 

@@ -61,7 +61,7 @@ export interface AppLogo extends AppLogoReference {
 /** Who made a change. The kind tells an account from an operator or an app, whatever its name. */
 export interface Actor {
   readonly kind: 'account' | 'operator' | 'app'
-  /** The account, or the word of the kind. */
+  /** The account, the name that the host gives an operator, or the word of the kind. */
   readonly name: string
 }
 

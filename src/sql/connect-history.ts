@@ -1,13 +1,13 @@
 import type { Actor } from '../contracts/index.js'
 import type { SqlDatabase, Statement } from './database.js'
 
+/** The actor of administration, unless the host names another. */
 export const OPERATOR: Actor = { kind: 'operator', name: 'operator' }
 /** The actor for an app's actions on its own tokens. */
 export const APP: Actor = { kind: 'app', name: 'app' }
 
-/** Returns the account as an actor. Without one, the operator acts. */
-export function actorOf(account: string | undefined): Actor {
-  return account === undefined ? OPERATOR : { kind: 'account', name: account }
+export function actorOf(account: string): Actor {
+  return { kind: 'account', name: account }
 }
 
 /** The kinds of rows in `consents`. */

@@ -1,6 +1,7 @@
 import { formatCredits, parseCredits } from '../base/money.js'
 import type { Markup } from '../contracts/credentials.js'
-import type { Actor, Cap, CapRule, ConnectedApp, ConnectedApps, Consent } from '../contracts/index.js'
+import type { Cap, CapRule, ConnectedApp, ConnectedApps, Consent } from '../contracts/index.js'
+import { createRecorder, type Recorder } from './audit.js'
 import { readJson, readText } from './cells.js'
 import { capId, readCap, readCharged, readSpent, toLimit } from './connect-caps.js'
 import { actorOf, appendHistory } from './connect-history.js'
@@ -64,7 +65,12 @@ export function createSqlConnectedApps(database: SqlDatabase, newId: () => strin
         parameters: [account, appId],
       })
       if (row === undefined) return false
-      const revoked = await revokeCredential(database, newId(), readText(row, 'id'), by)
+      const revoked = await revokeCredential(
+        database,
+        newId(),
+        readText(row, 'id'),
+        createRecorder(database, newId, by),
+      )
       return revoked?.wasLive === true
     },
 
@@ -87,23 +93,30 @@ export function lockApp(database: SqlDatabase, appId: string): readonly Statemen
 
 /**
  * Revokes a credential with its tokens and the sessions that depend on it, in one transaction. The history of a connected
- * app says who did. Returns undefined if there is no such credential.
+ * app, or the audit log, says who did. Returns undefined if there is no such credential.
  */
 export async function revokeCredential(
   database: SqlDatabase,
   historyId: string,
   credentialId: string,
-  by: Actor,
+  recorder: Recorder,
 ): Promise<{ readonly wasLive: boolean } | undefined> {
   const parameters = [credentialId]
-  const [found, , revoked] = await database.batch([
+  const [found, , , revoked] = await database.batch([
     // Locks the row, so that the second of two concurrent revocations sees the first.
     { text: 'update {credentials} set id = id where id = ?1 returning id', parameters },
     appendHistory(
       database,
-      { id: historyId, kind: 'revoked', by },
+      { id: historyId, kind: 'revoked', by: recorder.by },
       {
         text: `select id from {credentials} where id = ?1 and source = 'connect' and revoked_at is null`,
+        parameters,
+      },
+    ),
+    recorder.record(
+      { noun: 'credential', kind: 'revoked' },
+      {
+        text: `select id, account from {credentials} where id = ?1 and source = 'operator' and revoked_at is null`,
         parameters,
       },
     ),

@@ -1,5 +1,7 @@
+import { formatCredits } from '../base/money.js'
 import { Refusal } from '../base/refusal.js'
 import type { Entry } from '../contracts/index.js'
+import type { Recorder } from './audit.js'
 import { postedOf } from './balances.js'
 import { checkAmount } from './bounds.js'
 import type { SqlDatabase } from './database.js'
@@ -26,7 +28,11 @@ export interface PostedEntry extends Entry {
  * Adds credits to an account, or takes them away, in one transaction. Creates the account if it does not exist. A repeat
  * of a reference posts nothing and returns the first entry. It throws if its kind, account or amount is different.
  */
-export async function post(database: SqlDatabase, request: PostRequest): Promise<PostedEntry> {
+export async function post(
+  database: SqlDatabase,
+  request: PostRequest,
+  recorder: Recorder,
+): Promise<PostedEntry> {
   const account = checkText(request.account, 'account')
   const amount = checkAmount(request.amount, 'amount')
   const reference = checkText(request.reference, 'reference')
@@ -49,6 +55,17 @@ export async function post(database: SqlDatabase, request: PostRequest): Promise
         memo === null ? null : JSON.stringify({ memo }),
       ],
     },
+    recorder.record(
+      {
+        noun: 'entry',
+        kind: request.kind === 'credit' ? 'credited' : 'corrected',
+        details: { amount: formatCredits(amount), ...(memo !== null && { memo }) },
+      },
+      {
+        text: `select cast(e.id as text) as id, e.account from {entries} e where e.reference = ?1 and ${isFirst}`,
+        parameters: [reference],
+      },
+    ),
     {
       text: `insert into {accounts} as a (id, posted, created_at)
         select e.account, cast(?1 as bigint), e.at from {entries} e where e.reference = ?2 and ${isFirst}
@@ -67,7 +84,7 @@ export async function post(database: SqlDatabase, request: PostRequest): Promise
       parameters: [account],
     },
   ])
-  const entry = readEntry(rows[3]![0]!)
+  const entry = readEntry(rows[4]![0]!)
   const [posting] = entry.postings
   if (entry.kind !== request.kind || posting?.account !== account || posting.amount !== amount) {
     throw new Refusal(

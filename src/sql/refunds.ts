@@ -1,6 +1,8 @@
 import { type Credits, formatCredits } from '../base/money.js'
+import { present } from '../base/present.js'
 import { Refusal } from '../base/refusal.js'
 import type { Charge, Entry, Posting } from '../contracts/index.js'
+import type { Recorder } from './audit.js'
 import { readJson } from './cells.js'
 import type { PostedEntry } from './credits.js'
 import type { SqlDatabase, Statement } from './database.js'
@@ -43,13 +45,17 @@ const IS_NEW = `e.reference = ?1 and e.refund_of = cast(?2 as bigint) and not ex
  * Reverses a charge, or a part of it, in one transaction. A repeat of a reference posts nothing and returns the first
  * entry. Throws if that entry is not the same refund.
  */
-export async function postRefund(database: SqlDatabase, posting: RefundPosting): Promise<PostedEntry> {
+export async function postRefund(
+  database: SqlDatabase,
+  posting: RefundPosting,
+  recorder: Recorder,
+): Promise<PostedEntry> {
   for (;;) {
     const first = await findPosted(database, posting.reference)
     if (first !== undefined) return asRepeat(first, posting)
     const found = await findRefundable(database, posting.entryId)
     const locks = lockName(database, `compat_router.refund:${found.charge.id}`)
-    const results = await database.batch([...locks, ...refundStatements(database, found, posting)])
+    const results = await database.batch([...locks, ...refundStatements(database, found, posting, recorder)])
     const inserted = results[locks.length]!
     if (inserted.length > 0) return readEntry(results.at(-1)![0]!)
     // Since the charge was read, somebody else has refunded it, or the reference was posted.
@@ -95,6 +101,7 @@ function refundStatements(
   database: SqlDatabase,
   { charge, refunds, refunded }: Refundable,
   { amount, memo, reference }: RefundPosting,
+  recorder: Recorder,
 ): readonly Statement[] {
   const { account: payer } = charge.facts!
   const { cost } = charge.charge
@@ -129,6 +136,17 @@ function refundStatements(
         BigInt(refunds),
       ],
     },
+    recorder.record(
+      {
+        noun: 'entry',
+        kind: 'refunded',
+        details: { of: charge.id, amount: formatCredits(step.after - step.before), ...present({ memo }) },
+      },
+      {
+        text: `select cast(e.id as text) as id, e.account from {entries} e where ${IS_NEW}`,
+        parameters: key,
+      },
+    ),
     // The ledger locks accounts and then buckets, each in order of their ids.
     ...inOrder(postings, ({ account }) => account).map(({ account, amount: change }) => ({
       text: `insert into {accounts} as a (id, posted, created_at)

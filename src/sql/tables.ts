@@ -30,6 +30,7 @@ export function tables(words: SchemaWords): readonly string[] {
     ...catalogueTables(words),
     ...replyTables(words),
     ...callTables(words),
+    ...auditTable(words),
   ]
 }
 
@@ -399,6 +400,29 @@ function replyTables({ name, integer, keyed, busy }: SchemaWords): readonly stri
       account ${name} primary key,
       size_bytes ${integer} not null
     ) ${busy}`,
+  ]
+}
+
+/**
+ * Who changed money, keys, limits, routes and models. It is append-only, and nothing reads it but people. The changes of
+ * apps are in `app_edits`, those of connected apps in `consents`.
+ */
+function auditTable({ name, integer, plain }: SchemaWords): readonly string[] {
+  return [
+    `create table {audit} (
+      id ${name} primary key,
+      at ${integer} not null,
+      done_by ${name} not null,
+      done_as ${name} not null,
+      noun ${name} not null,
+      subject_id ${name} not null,
+      kind ${name} not null,
+      account ${name},
+      details text
+    ) ${plain}`,
+    'create index compat_audit_subject on {audit} (subject_id, id)',
+    'create index compat_audit_by on {audit} (done_by, id)',
+    'create index compat_audit_account on {audit} (account, id) where account is not null',
   ]
 }
 

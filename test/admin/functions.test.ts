@@ -56,8 +56,8 @@ const budget = { id: 'l', unit: 'credits', per: 'month', of: 'account', ownerId:
 const session = { account: ALICE, origins: ['https://app.example'] }
 const sessionRow = {
   args: () => [{ ...session, label: 'x', models: ['acme/fast'], budget: { amount: '1' }, ttlMs: 5_000 }],
-  whose: ['account', 'app'],
-  free: ['label', 'models', 'budget', 'ttlMs', 'endsAt'],
+  whose: ['account', 'app', 'models', 'budget'],
+  free: ['label', 'ttlMs', 'endsAt'],
   keys: ['models'],
 }
 const spendRow = {
@@ -130,6 +130,12 @@ const rows: Readonly<Record<FunctionName, Row>> = {
     free: ['model', 'requestId', 'status', 'outcome', 'problems', 'from', 'to', 'after', 'limit'],
   },
   'calls.find': { args: () => ['c', { account: ALICE }], whose: ['account'], optional: [1] },
+  'audit.list': {
+    optional: [0],
+    args: () => [{ by: 'operator', noun: 'limit', subjectId: 'l', account: ALICE, ...times, limit: 5 }],
+    whose: ['by', 'subjectId', 'account'],
+    free: ['noun', 'from', 'to', 'after', 'limit'],
+  },
   'reports.spend': spendRow,
   'reports.spendReport': {
     ...spendRow,

@@ -13,6 +13,7 @@ export const READING = [
   'routes list',
   'entries list',
   'reports spend',
+  'audit list',
   'calls list',
   'maintenance verify',
 ]

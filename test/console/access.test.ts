@@ -67,6 +67,7 @@ const rows: Readonly<Record<string, Row>> = {
   'POST accounts/suspend': { user: 'never', ask: account },
   'POST accounts/resume': { user: 'never', ask: account },
   'POST maintenance/verify': { user: 'never' },
+  'GET audit': { user: 'never', ask: account },
   'GET keys': { user: 'own', ask: account, foreign: 'refused' },
   'GET keys/spend': {
     user: 'own',

@@ -19,7 +19,7 @@ export interface GlobalOptions extends DatabaseOptions {
 
 /** The admin functions that change nothing. */
 export type AdminReader = {
-  readonly [Group in keyof Admin]: Group extends 'find'
+  readonly [Group in Exclude<keyof Admin, 'as'>]: Group extends 'find'
     ? Admin[Group]
     : Pick<Admin[Group], Extract<keyof Admin[Group], Reading>>
 }
@@ -29,7 +29,7 @@ type Reading = 'list' | `list${string}` | 'find' | 'balance' | 'spend' | 'openHo
 /** The parts that a command works with. The database is opened on first use. */
 export interface CommandContext {
   readonly env: Surroundings['env']
-  /** For commands that write. Creates the SQLite file, or the tables of the PostgreSQL schema, if they do not exist. */
+  /** For commands that write. The audit log names the user of the operating system. Creates the SQLite file, or the tables of the PostgreSQL schema, if they do not exist. */
   admin(options?: AdminOptions): Promise<Admin>
   /** For commands that only read. Creates nothing: rejects if there is no file, or if the file or schema has no tables. */
   reader(): Promise<AdminReader>
@@ -58,7 +58,9 @@ export function createContext(surroundings: Surroundings, options: () => GlobalO
   async function admin(adminOptions?: AdminOptions): Promise<Admin> {
     const { stores, note } = await database()
     if (note !== undefined) say(note)
-    return createAdmin(stores, adminOptions)
+    const name = surroundings.env.USER || surroundings.env.USERNAME
+    const admin = createAdmin(stores, adminOptions)
+    return name ? admin.as({ kind: 'operator', name }) : admin
   }
 
   return {

@@ -1,5 +1,6 @@
 import { accountEndpoints } from './accounts.js'
 import { appEndpoints } from './apps.js'
+import { auditEndpoints } from './audit.js'
 import { callEndpoints } from './calls.js'
 import { catalogueEndpoints } from './catalogue.js'
 import { connectedAppEndpoints } from './connected-apps.js'
@@ -28,5 +29,6 @@ export const endpoints = [
   ...appEndpoints,
   ...connectedAppEndpoints,
   ...catalogueEndpoints,
+  ...auditEndpoints,
   ...maintenanceEndpoints,
 ]

@@ -8,6 +8,7 @@ import { isOperator, type Session, SessionContext } from './base/session.js'
 import { withdrawTokens } from './base/use-token.js'
 import { Accounts } from './pages/accounts.js'
 import { Apps } from './pages/apps.js'
+import { Audit } from './pages/audit.js'
 import { Books } from './pages/books.js'
 import { Calls } from './pages/calls.js'
 import { ConnectedApps } from './pages/connected-apps.js'
@@ -43,6 +44,7 @@ const PAGES: readonly Page[] = [
   { path: 'models', label: 'Models', component: Models },
   { path: 'routes', label: 'Routes', component: Routes, isForOperators: true },
   { path: 'books', label: 'Books', component: Books, isForOperators: true },
+  { path: 'audit', label: 'Audit log', component: Audit, isForOperators: true },
 ]
 
 export function App() {

@@ -20,6 +20,7 @@ const OPERATOR_PAGES = [
   'models',
   'routes',
   'books',
+  'audit',
   'nowhere',
 ]
 const USER_PAGES = [

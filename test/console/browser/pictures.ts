@@ -23,6 +23,7 @@ const PAGES = [
   'models',
   'routes',
   'books',
+  'audit',
 ]
 
 const DIALOGS = [

@@ -95,7 +95,7 @@ describe("in the console, a user who tries to see another user's data", { timeou
     },
   )
 
-  it.each(['routes', 'books'])('is told that %s is for operators', async (path) => {
+  it.each(['routes', 'books', 'audit'])('is told that %s is for operators', async (path) => {
     const page = await visit.open('alice', path)
     await page.getByText('This page is for operators.').waitFor()
     await page.context().close()
