@@ -85,6 +85,7 @@ export function createOwnTurns(clock: Clock): OwnTurns {
         entries,
         calls,
         reports,
+        audit,
       } = admin
       return {
         ...admin,
@@ -135,6 +136,7 @@ export function createOwnTurns(clock: Clock): OwnTurns {
           spendReport: (query) => report(() => reports.spendReport(query)),
           appFigures: (query) => report(() => reports.appFigures(query)),
         },
+        audit: { list: list(audit.list) },
         find: (text, options) => inTurn(account, () => admin.find(text, { ...options, account })),
       }
     },
