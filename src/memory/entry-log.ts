@@ -3,7 +3,7 @@ import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
 import { copyCharge } from './ledger-input.js'
 
 /** An entry without its id, which is derived from its position when it is read. */
-type KeptEntry = Omit<Entry, 'id'>
+export type KeptEntry = Omit<Entry, 'id'>
 
 const POSITION_PATTERN = /^\d{1,15}$/
 

@@ -1,5 +1,6 @@
 import { createDeadlineHeap, type Due } from '../base/deadline-heap.js'
 import type { CallFacts, Charge, Credits, HoldRequest, LimitUse } from '../contracts/index.js'
+import { fixedFacts } from './ledger-input.js'
 import { RecentMap } from './recent-map.js'
 
 /** A hold that still counts against its account. */
@@ -154,7 +155,7 @@ export function openHold(
     steps,
     replaces,
     claim,
-    facts: { ...facts },
+    facts: fixedFacts(facts),
     limits,
     deadline: now + ttlMs,
     slot: -1,

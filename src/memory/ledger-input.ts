@@ -1,5 +1,5 @@
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
-import type { Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
+import type { CallFacts, Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
 import { checkHoldConditions, checkLimitUses } from '../rules/limit-checks.js'
 import { checkList, checkObject } from '../rules/store-arguments.js'
 
@@ -12,28 +12,38 @@ export function checkHold(request: HoldRequest): void {
   if (limits !== undefined || steps !== undefined || beforeBalance !== undefined) checkHoldConditions(request)
 }
 
-/** Returns the sum of the postings of each account. */
-export function checkSettlement(request: SettleRequest): readonly Posting[] {
+/** The postings of a settlement, copied, and their sum of each account. */
+export interface CheckedPostings {
+  readonly postings: readonly Posting[]
+  readonly sums: readonly Posting[]
+}
+
+export function checkSettlement(request: SettleRequest): CheckedPostings {
   checkObject(request, 'request')
-  const { charge, facts, limits, postings } = request
+  const { charge, facts, limits } = request
   checkObject(charge, 'charge')
   checkAmount(charge.cost, 'charge.cost')
   checkAmount(charge.base, 'charge.base')
   checkAmount(charge.markup, 'charge.markup')
   checkObject(charge.usage, 'charge.usage')
   checkObject(facts, 'facts')
-  checkList(postings, 'postings')
+  checkList(request.postings, 'postings')
   if (limits !== undefined) checkLimitUses(limits)
-  const sums: { account: string; amount: Credits }[] = []
+  const postings = request.postings.map(({ account, amount }) => ({ account, amount }))
   let total = 0n
-  for (const { account, amount } of postings) {
-    total += amount
-    const sum = sums.find((other) => other.account === account)
-    if (sum === undefined) sums.push({ account, amount })
-    else sum.amount += amount
-  }
+  for (const { amount } of postings) total += amount
   if (total !== 0n) throw new RangeError(`postings must add up to 0; they add up to ${total}`)
-  return sums
+  return { postings, sums: sumsOf(postings) }
+}
+
+function sumsOf(postings: readonly Posting[]): readonly Posting[] {
+  const isFirst = ({ account }: Posting, index: number): boolean =>
+    postings.findIndex((other) => other.account === account) === index
+  if (postings.every(isFirst)) return postings
+  return postings.filter(isFirst).map(({ account }) => ({
+    account,
+    amount: postings.reduce((sum, other) => (other.account === account ? sum + other.amount : sum), 0n),
+  }))
 }
 
 function checkAmount(amount: Credits, what: string): void {
@@ -68,4 +78,14 @@ export function readCredit(amount: string, what: string): Credits {
 
 export function copyCharge(charge: Charge): Charge {
   return { ...charge, usage: { ...charge.usage } }
+}
+
+/** Returns a charge that nobody can change: a frozen one itself, as the router's are. */
+export function fixedCharge(charge: Charge): Charge {
+  return Object.isFrozen(charge) && Object.isFrozen(charge.usage) ? charge : copyCharge(charge)
+}
+
+/** Returns facts that nobody can change: frozen ones themselves, as the router's are. */
+export function fixedFacts(facts: CallFacts): CallFacts {
+  return Object.isFrozen(facts) ? facts : { ...facts }
 }

@@ -38,9 +38,18 @@ import {
 import { functionSchema, optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 import { mustBe } from '../rules/schema-faults.js'
 import { checkList, checkObject, checkString, checkWhole } from '../rules/store-arguments.js'
-import { EntryLog } from './entry-log.js'
+import { EntryLog, type KeptEntry } from './entry-log.js'
 import { HoldBook, type OpenHold, openHold } from './hold-book.js'
-import { addCredits, addUse, checkHold, checkSettlement, copyCharge, readCredit } from './ledger-input.js'
+import {
+  addCredits,
+  addUse,
+  checkHold,
+  checkSettlement,
+  copyCharge,
+  fixedCharge,
+  fixedFacts,
+  readCredit,
+} from './ledger-input.js'
 import { RecentMap } from './recent-map.js'
 import { SpentBook } from './spent-book.js'
 
@@ -229,10 +238,10 @@ export function memoryLedger(
   }
 
   function settle(request: SettleRequest): SettleResult {
-    const sums = checkSettlement(request)
+    const { postings, sums } = checkSettlement(request)
     const now = expireNow()
-    const { facts, holdId, limits = NO_LIMITS, postings } = request
-    const payer = facts.account
+    const { holdId, limits = NO_LIMITS } = request
+    const payer = request.facts.account
     const first = holds.settled(holdId)
     if (first !== undefined)
       return { repeated: true, charge: copyCharge(first.charge), overdraft: overdraftOf(payer) }
@@ -240,16 +249,10 @@ export function memoryLedger(
     // Everything that can throw comes before the first change, because a rejection changes nothing.
     for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
     for (const { bucket, used } of limits) addUse(bucket, buckets.get(bucket)?.used ?? 0n, used)
-    const charge = copyCharge(request.charge)
-    const entry = {
-      at: now,
-      kind: 'charge' as const,
-      postings: postings.map(({ account, amount }) => ({ account, amount })),
-      holdId,
-      charge,
-      facts: { ...facts },
-      ...(limits.length > 0 && { limits: limits.map(copyUse) }),
-    }
+    const charge = fixedCharge(request.charge)
+    const facts = fixedFacts(request.facts)
+    const entry: Mutable<KeptEntry> = { at: now, kind: 'charge', postings, holdId, charge, facts }
+    if (limits.length > 0) entry.limits = limits.map(copyUse)
 
     const open = holds.open(holdId)
     const wanted = request.claim ?? (open ?? holds.ended(holdId))?.claim

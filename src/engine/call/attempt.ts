@@ -248,14 +248,13 @@ export class Attempt implements Watched {
     const { failure } = this
     const { unreadable } = this.reply
     const routeId = this.route.id
-    this.options.call.log.attempts.push(
-      failure === undefined
-        ? {
-            routeId,
-            outcome: typeof stoppedBy === 'object' ? refusalCode(stoppedBy) : (stoppedBy ?? ended),
-            ...(unreadable !== undefined && { why: unreadable.message }),
-          }
-        : { routeId, outcome: failure.error.code, why: failure.why },
+    if (failure !== undefined) {
+      this.options.call.log.attempted({ routeId, outcome: failure.error.code, why: failure.why })
+      return
+    }
+    const outcome = typeof stoppedBy === 'object' ? refusalCode(stoppedBy) : (stoppedBy ?? ended)
+    this.options.call.log.attempted(
+      unreadable === undefined ? { routeId, outcome } : { routeId, outcome, why: unreadable.message },
     )
   }
 

@@ -204,7 +204,7 @@ export class Call implements LiveCall {
   private reportRefusal(route: Route, refusal: HoldRefusal): void {
     const { log } = this.call
     const outcome = refusalCode(refusal)
-    log.attempts.push(
+    log.attempted(
       refusal.reason === 'limited'
         ? { routeId: route.id, outcome, why: `limit ${refusal.limit.id}` }
         : { routeId: route.id, outcome },
@@ -235,7 +235,7 @@ export class Call implements LiveCall {
     const refusal = this.parts.health.refusal(route, facts.account)
     if (refusal === undefined) return false
     this.nextProbeInMs = Math.min(this.nextProbeInMs, refusal.waitMs)
-    log.attempts.push({ routeId: route.id, outcome: 'no_route_available', why: refusal.why })
+    log.attempted({ routeId: route.id, outcome: 'no_route_available', why: refusal.why })
     return true
   }
 

@@ -11,7 +11,7 @@ export interface ChargeTerms extends ResolvedUsage {
   readonly neverOverdraw: boolean
 }
 
-/** Makes the charge for a usage. An estimate never exceeds the hold, and under `neverOverdraw` no charge does. */
+/** Makes the charge for a usage, frozen, so that nobody needs a copy. An estimate never exceeds the hold, and under `neverOverdraw` no charge does. */
 export function makeCharge(request: ChargeTerms): Charge {
   const { usage, basis, terms, holdAmount, neverOverdraw } = request
   const full = price(usage, terms)
@@ -33,7 +33,8 @@ function charge(
   const made: Mutable<Charge> = { cost, base, markup, basis, byok: terms.byokFee !== undefined, usage }
   if (priceVersion !== undefined) made.priceVersion = priceVersion
   if (shortfall > 0n) made.shortfall = shortfall
-  return made
+  Object.freeze(usage)
+  return Object.freeze(made)
 }
 
 /** Limits a price. The host's own cost is covered first, so the markup shrinks first. */

@@ -14,6 +14,7 @@ import type { CallRecorder } from './call-recorder.js'
 import { scrub } from './event-error.js'
 
 const MAX_EXTRA_BYTES = 1_024
+const NO_ATTEMPTS: readonly RouteAttempt[] = Object.freeze([])
 /** The status recorded for a request whose client left before a status was sent. */
 const CLIENT_LEFT_STATUS = 499
 
@@ -23,6 +24,9 @@ interface ProviderReply {
   readonly nativeFinishReason: string | undefined
   readonly upstreamId: string | undefined
 }
+
+/** The facts of a request that are derived at its end. */
+type ReadAtEnd = Pick<RequestEnd, 'at' | 'caller' | 'durationMs' | 'routing'>
 
 /**
  * Collects the facts of one request: for `calls()` while it runs, and at its end for the event and the store of calls.
@@ -39,7 +43,7 @@ export class CallLog implements Listed {
   holdId: string | undefined
   holdAmount: Credits | undefined
   routing: Omit<RoutingExplanation, 'attempts'> | undefined
-  readonly attempts: RouteAttempt[] = []
+  private attempts = NO_ATTEMPTS
   providerMs: number | undefined
   firstTokenMs: number | undefined
   /** The output limit that the router chose for the last attempt. */
@@ -98,6 +102,12 @@ export class CallLog implements Listed {
     )
   }
 
+  /** Notes how an attempt at a route ended. */
+  attempted(attempt: RouteAttempt): void {
+    // Most calls have one. An empty list that is pushed to gets room for 17.
+    this.attempts = this.attempts === NO_ATTEMPTS ? [attempt] : [...this.attempts, attempt]
+  }
+
   failed(code: string, status: number, field?: string | null): void {
     this.outcome = code
     this.status = status
@@ -115,73 +125,80 @@ export class CallLog implements Listed {
   }
 
   end(): void {
-    const { clock, emit, heard } = this.options
-    const isHeard = heard === 'all' || (heard === 'failed' && this.hasFailed)
-    const durationMs = clock.now() - this.startedAt
-    const event: RequestEnd = {
+    const { charge, facts, operation, options, recorder, status } = this
+    const { emit, heard } = options
+    const durationMs = options.clock.now() - this.startedAt
+    const at = this.toldAt + durationMs
+    const caller = facts || this.caller === undefined ? undefined : ownerOf(this.caller)
+    const routing = this.routing && explain(this.routing, this.attempts)
+    const read: ReadAtEnd = { at, durationMs, caller, routing }
+    if (heard === 'all' || (heard === 'failed' && this.hasFailed)) emit(this.toEvent(read))
+    if (recorder.wants({ at, caller, charge, facts, operation, status })) recorder.record(this.toKept(read))
+  }
+
+  private toEvent({ at, caller, durationMs, routing }: ReadAtEnd): RequestEnd {
+    return {
       type: 'request-end',
       requestId: this.requestId,
       operation: this.operation,
-      at: this.toldAt + durationMs,
+      at,
       durationMs,
       outcome: this.outcome,
       status: this.status,
       facts: this.facts,
-      caller: this.facts || this.caller === undefined ? undefined : ownerOf(this.caller),
+      caller,
       stream: this.stream,
       charge: this.charge,
       holdId: this.holdId,
       holdAmount: this.holdAmount,
-      routing: this.routing && explain(this.routing, this.attempts),
+      routing,
       providerMs: this.providerMs,
       firstTokenMs: this.firstTokenMs,
       finishReason: this.reply?.finishReason,
       nativeFinishReason: this.reply?.nativeFinishReason,
       upstreamId: this.reply?.upstreamId,
       outputLimit: this.outputLimit,
-      action: isHeard ? extra(this.action) : undefined,
-      connected: isHeard ? extra(this.connected) : undefined,
+      action: extra(this.action),
+      connected: extra(this.connected),
       clientRetry: this.clientRetry || undefined,
       replayed: this.replayed || undefined,
       overdraft: this.overdraft || undefined,
       limit: this.limit,
     }
-    if (isHeard) emit(event)
-    if (this.recorder.wants(event)) this.recorder.record(this.toKept(event))
   }
 
-  private toKept(event: RequestEnd): KeptCall {
-    const { caller, charge, facts, limit, routing } = event
+  private toKept({ at, caller, durationMs, routing }: ReadAtEnd): KeptCall {
+    const { charge, facts, limit, reply } = this
     if (caller !== undefined) Object.freeze(caller)
     if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
     if (facts !== undefined) Object.freeze(facts)
     if (limit !== undefined) Object.freeze(limit)
     return Object.freeze({
       id: facts?.completionId ?? this.options.newId(),
-      requestId: event.requestId,
-      operation: event.operation,
-      at: event.at,
-      durationMs: event.durationMs,
-      outcome: event.outcome,
-      status: event.status,
+      requestId: this.requestId,
+      operation: this.operation,
+      at,
+      durationMs,
+      outcome: this.outcome,
+      status: this.status,
       facts,
       caller,
       askedModel: facts === undefined ? labelOf(this.askedModel) : undefined,
       field: labelOf(this.field),
-      stream: event.stream,
+      stream: this.stream,
       charge,
-      holdId: event.holdId,
-      holdAmount: event.holdAmount,
+      holdId: this.holdId,
+      holdAmount: this.holdAmount,
       routing,
-      providerMs: event.providerMs,
-      firstTokenMs: event.firstTokenMs,
-      finishReason: event.finishReason,
-      nativeFinishReason: event.nativeFinishReason,
-      upstreamId: event.upstreamId,
-      outputLimit: event.outputLimit,
-      clientRetry: event.clientRetry,
-      replayed: event.replayed,
-      overdraft: event.overdraft,
+      providerMs: this.providerMs,
+      firstTokenMs: this.firstTokenMs,
+      finishReason: reply?.finishReason,
+      nativeFinishReason: reply?.nativeFinishReason,
+      upstreamId: reply?.upstreamId,
+      outputLimit: this.outputLimit,
+      clientRetry: this.clientRetry || undefined,
+      replayed: this.replayed || undefined,
+      overdraft: this.overdraft || undefined,
       limit,
     })
   }
