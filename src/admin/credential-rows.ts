@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { present } from '../base/present.js'
-import { idSchema, idsSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
+import { idSchema, idsSchema, metadataSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
@@ -38,6 +38,8 @@ export interface CredentialsQuery {
   readonly appId?: string
   readonly credentialId?: string
   readonly credentialIds?: readonly string[]
+  /** Only keys and tokens whose metadata has these values. Others that it has are of no matter. */
+  readonly metadata?: Readonly<Record<string, string>>
   /** Set to true to omit revoked and expired credentials. */
   readonly inUse?: boolean
   readonly after?: string
@@ -49,6 +51,7 @@ const querySchema = z.strictObject({
   appId: whose(idSchema),
   credentialId: whose(idSchema),
   credentialIds: whose(idsSchema),
+  metadata: whose(metadataSchema),
   inUse: z.boolean().optional(),
   after: idSchema.optional(),
   limit: rowsSchema.optional(),
@@ -64,15 +67,25 @@ export async function listCredentialRows(
   database: SqlDatabase,
   query: CredentialsQuery,
 ): Promise<readonly Row[]> {
-  const { account, after, appId, credentialId, credentialIds, inUse, limit } = parseInput(
-    querySchema,
-    query,
-    'credentials',
-  )
+  const {
+    account,
+    after,
+    appId,
+    credentialId,
+    credentialIds,
+    inUse,
+    limit,
+    metadata = {},
+  } = parseInput(querySchema, query, 'credentials')
   const { conditions, parameters, add, addEqual, addOneOf, where } = createConditions()
   addEqual({ 'c.account': account, 'c.app_id': appId, 'c.id': credentialId })
   if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
   if (credentialId === undefined && credentialIds === undefined) conditions.push("c.source = 'operator'")
+  for (const [name, value] of Object.entries(metadata)) {
+    // This text occurs in no name and no value of the metadata, because its quotes would be escaped. `like` may ignore case.
+    const member = JSON.stringify({ [name]: value }).slice(1, -1)
+    add((text) => `replace(c.metadata, ${text}, '') <> c.metadata`, member)
+  }
   if (inUse === true) conditions.push(isInUse(database))
   // Ids start with their creation time.
   if (after !== undefined) add((value) => `c.id < ${value}`, after)

@@ -37,6 +37,7 @@ const entriesSchema = z.strictObject({
   ...historyFilters,
   payer: whose(idSchema),
   sessionId: idSchema.optional(),
+  reference: idSchema.optional(),
 })
 
 export interface RefundOptions {

@@ -15,15 +15,18 @@ export interface PayerQuery extends EntryQuery {
   readonly credentialId?: string
   /** Only charges and refunds of calls with this request id. Several calls may share one, since clients may choose it. */
   readonly requestId?: string
+  /** Only the credit, correction or refund with this reference. */
+  readonly reference?: string
 }
 
 /** Returns a page of entries, newest first. Throws a `RangeError` or `TypeError` if `limit` or `after` is invalid. */
 export async function readEntries(database: SqlDatabase, query: PayerQuery): Promise<EntryPage> {
   const limit = readLimit(query.limit)
   const { conditions, parameters, add, addEqual, addTimes, where } = createConditions()
-  const { account, appId, credentialId, model, requestId, sessionId } = query
-  // An account's postings are in the same order as its entries, so they serve as the index. A session has few entries.
-  const isByPostings = account !== undefined && sessionId === undefined
+  const { account, appId, credentialId, model, reference, requestId, sessionId } = query
+  // An account's postings are in the same order as its entries, so they serve as the index. A session has few entries, and a
+  // reference one.
+  const isByPostings = account !== undefined && sessionId === undefined && reference === undefined
   const [at, id] = isByPostings ? ['p.at', 'p.entry_id'] : ['e.at', 'e.id']
   if (isByPostings) add((value) => `p.account = ${value}`, account)
   else if (account !== undefined) {
@@ -41,6 +44,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
     'e.app_id': appId,
     'e.credential_id': credentialId,
     'e.model': model,
+    'e.reference': reference,
     'e.session_id': sessionId,
   })
   if (requestId !== undefined) {
@@ -76,7 +80,9 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
  * Returns whether a query may take as long as a report. No index covers two of these filters, or a credential or a request:
  * it would slow down every settlement for a rare query.
  */
-export function isSearch({ account, appId, credentialId, model, requestId, sessionId }: PayerQuery): boolean {
+export function isSearch(query: PayerQuery): boolean {
+  const { account, appId, credentialId, model, reference, requestId, sessionId } = query
+  if (reference !== undefined) return false
   const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)
   return credentialId !== undefined || requestId !== undefined || narrowing.length > 1
 }

@@ -102,12 +102,13 @@ const rows: Readonly<Record<FunctionName, Row>> = {
         model: 'acme/fast',
         requestId: 'r',
         sessionId: 's',
+        reference: 'r',
         ...times,
         limit: 5,
       },
     ],
     whose: ['account', 'payer', 'appId', 'credentialId'],
-    free: ['model', 'requestId', 'sessionId', 'from', 'to', 'after', 'limit'],
+    free: ['model', 'requestId', 'sessionId', 'reference', 'from', 'to', 'after', 'limit'],
   },
   'calls.list': {
     optional: [0],
@@ -174,9 +175,12 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   'keys.list': {
     optional: [0],
     args: ({ keyId }) => [
-      { account: ALICE, appId: 'notes', credentialId: keyId, credentialIds: [keyId], inUse: true, limit: 5 },
+      {
+        ...{ account: ALICE, appId: 'notes', credentialId: keyId, credentialIds: [keyId] },
+        ...{ metadata: { team: 'x' }, inUse: true, limit: 5 },
+      },
     ],
-    whose: ['account', 'appId', 'credentialId', 'credentialIds'],
+    whose: ['account', 'appId', 'credentialId', 'credentialIds', 'metadata'],
     free: ['inUse', 'after', 'limit'],
   },
   'keys.reissue': {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Admin, createAdmin, type SpendQuery } from '../../src/admin/index.js'
+import { type Admin, createAdmin, type PayerQuery, type SpendQuery } from '../../src/admin/index.js'
 import type { CallFacts, Charge, Posting } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
@@ -272,6 +272,40 @@ describe.each(engineNames)('admin reports on %s', (name) => {
     await admin.keys.issue({ account: 'alice' })
     expect(await admin.keys.list({ credentialId })).toMatchObject([{ credentialId, account: 'alice' }])
     expect(await admin.keys.list({ credentialId, account: 'bob' })).toEqual([])
+  })
+
+  it('list the one entry with a reference, whatever else is asked', async () => {
+    for (const account of ['ref-1', 'ref-2'])
+      await admin.accounts.credit({ account, amount: '1', reference: `invoice ${account}` })
+    const referencesOf = async (query: PayerQuery) =>
+      (await admin.entries.list(query)).entries.map(({ reference }) => reference)
+    expect(await referencesOf({ reference: 'invoice ref-1' })).toEqual(['invoice ref-1'])
+    expect(await referencesOf({ reference: 'invoice ref-1', account: 'ref-1' })).toEqual(['invoice ref-1'])
+    expect(await referencesOf({ reference: 'invoice ref-1', account: 'ref-2' })).toEqual([])
+    expect(await referencesOf({ reference: 'invoice ref' })).toEqual([])
+  })
+
+  it('list keys by their metadata, exactly as it was written', async () => {
+    const issue = async (metadata: Record<string, string>) =>
+      (await admin.keys.issue({ account: 'tagged', metadata })).credentialId
+    const blue = await issue({ team: 'blue', plan: 'gold' })
+    const green = await issue({ team: 'green', plan: 'gold' })
+    const odd = await issue({ team: '"plan":"gold"', 'a"b\\': 'ü\n' })
+    await admin.keys.issue({ account: 'tagged' })
+    const idsOf = async (metadata: Record<string, string>) =>
+      (await admin.keys.list({ account: 'tagged', metadata })).map(({ credentialId }) => credentialId)
+    expect(await idsOf({ plan: 'gold' })).toEqual([green, blue])
+    expect(await idsOf({ team: 'blue', plan: 'gold' })).toEqual([blue])
+    expect(await idsOf({ team: '"plan":"gold"' })).toEqual([odd])
+    expect(await idsOf({ 'a"b\\': 'ü\n' })).toEqual([odd])
+    for (const none of [
+      ['team', 'BLUE'],
+      ['team', 'blu'],
+      ['eam', 'blue'],
+      ['team', ''],
+    ] as const)
+      expect(await idsOf({ [none[0]]: none[1] })).toEqual([])
+    await expect(admin.keys.list({ metadata: { team: 5 as never } })).rejects.toThrow(TypeError)
   })
 
   it('reject with a Refusal if rows are missing or in conflict', async () => {

@@ -50,6 +50,8 @@ describe('the command line', () => {
       exitCode: 0,
       said: expect.stringMatching(/^Nothing was posted: invoice-1 was already posted at 20.*Z\n$/),
     })
+    const found = JSON.parse((await run('--json entries list --reference invoice-1')).out)
+    expect(found.entries).toMatchObject([{ kind: 'credit', reference: 'invoice-1', memo: 'paid' }])
     expect((await run('accounts correct alice -- -0.25')).exitCode).toBe(0)
     const shown = await run('--json accounts balance alice')
     expect(JSON.parse(shown.out)).toEqual({ posted: '5', held: '0', available: '5' })
@@ -68,6 +70,17 @@ describe('the command line', () => {
     const listed = await run('keys list --account alice')
     expect(listed.out).toContain('laptop')
     expect(listed.out).not.toContain(issued.token)
+    const { credentialId } = await createAdmin(stores).keys.issue({
+      account: 'alice',
+      metadata: { team: 'blue', 'a=b': 'c=d' },
+    })
+    const ids = async (filter: string) =>
+      JSON.parse((await run(`--json keys list ${filter}`)).out).map(
+        (key: { credentialId: string }) => key.credentialId,
+      )
+    expect(await ids('--metadata team=blue')).toEqual([credentialId])
+    expect(await ids('--metadata team=red')).toEqual([])
+    expect((await run('keys list --metadata team')).said).toContain('such as team=blue')
     const again = JSON.parse((await run(`--json keys reissue ${issued.credentialId}`)).out)
     expect(await stores.credentials.resolve(issued.token, context)).toMatchObject({ reason: 'revoked' })
     expect(await stores.credentials.resolve(again.token, context)).toMatchObject({ ok: true })

@@ -430,6 +430,12 @@ describe('a user of the console', () => {
     }
     expect(await listed(bench.as(operator))).toMatchObject({ metadata: { plan: 'gold' } })
     expect(await listed(user())).not.toHaveProperty('metadata')
+    const query = 'api/keys?metadata=plan%3Dgold'
+    const { json } = await bench.as(operator).get<ReplyOf<'keys'>>(query)
+    expect(json.credentials.map((key) => key.credentialId)).toEqual([credentialId])
+    expect((await bench.as(operator).get<ReplyOf<'keys'>>(`${query}en`)).json.credentials).toEqual([])
+    expect((await user().get(query)).status).toBe(403)
+    expect((await bench.as(operator).get('api/keys?metadata=plan')).status).toBe(400)
   })
 
   it("may not set a key's metadata, since limits depend on it", async () => {

@@ -270,6 +270,9 @@ describe("an operator using the console's API", () => {
       entry: { kind: 'credit', amount: '2.5', memo: 'Welcome' },
       account: { id: 'new', posted: '2.5', held: '0', available: '2.5' },
     })
+    const { entries } = (await visit().get<ReplyOf<'entries'>>('api/entries?reference=inv-1')).json
+    expect(entries).toMatchObject([{ kind: 'credit', reference: 'inv-1' }])
+    expect((await visit().get<ReplyOf<'entries'>>('api/entries?reference=inv-2')).json.entries).toEqual([])
     const corrected = await visit().post<ReplyOf<'accounts/credit'>>('api/accounts/correct', {
       account: 'new',
       amount: '-0.000000001',

@@ -1,6 +1,6 @@
-import type { RefundOptions } from '../../admin/index.js'
+import type { PayerQuery, RefundOptions } from '../../admin/index.js'
 import { present } from '../../base/present.js'
-import type { Entry, EntryQuery } from '../../contracts/index.js'
+import type { Entry } from '../../contracts/index.js'
 import { formatTime } from '../context/output.js'
 import { parseInteger } from '../context/parse.js'
 import { addFilters, type FilterOptions, toFilters } from './filters.js'
@@ -9,6 +9,7 @@ import { sayRepeat } from './repeats.js'
 
 type ListOptions = FilterOptions & {
   readonly session?: string
+  readonly reference?: string
   readonly after?: string
   readonly limit: number
 }
@@ -19,13 +20,14 @@ export const entries: Noun = {
     list: (command, context) =>
       addFilters(command.description('list postings, newest first'))
         .option('--session <id>', 'only entries of this session')
+        .option('--reference <text>', 'only the posting with this reference')
         .option('--after <cursor>', 'show the next page: the cursor that ended the previous one')
         .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
         .action(async (options: ListOptions) => {
-          const query: EntryQuery = {
+          const query: PayerQuery = {
             ...toFilters(options),
             limit: options.limit,
-            ...present({ sessionId: options.session, after: options.after }),
+            ...present({ sessionId: options.session, reference: options.reference, after: options.after }),
           }
           const page = await (await context.reader()).entries.list(query)
           context.show(page, page.entries.map(toEntryRow))

@@ -3,7 +3,14 @@ import type { Admin, CredentialRow, IssuedCredential, NewLimit } from '../../adm
 import { present } from '../../base/present.js'
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
-import { type AmountPer, collect, collectAmountsPer, parseExpiry, parseInteger } from '../context/parse.js'
+import {
+  type AmountPer,
+  collect,
+  collectAmountsPer,
+  collectNamed,
+  parseExpiry,
+  parseInteger,
+} from '../context/parse.js'
 import type { Noun } from './noun.js'
 
 interface IssueOptions {
@@ -22,6 +29,12 @@ interface ReplaceOptions {
   /** Null for never. */
   readonly expires?: number | null
   readonly previousExpires?: number
+}
+
+interface ListOptions {
+  readonly account?: string
+  readonly app?: string
+  readonly metadata?: Readonly<Record<string, string>>
 }
 
 interface TokenOptions extends IssueOptions {
@@ -103,10 +116,11 @@ export const keys: Noun = {
         .description('list keys and tokens without their secret part, with their last use and their spend')
         .option('--account <account>', 'only this account')
         .option('--app <app>', 'only this app')
-        .action(async ({ account, app }: { account?: string; app?: string }) => {
+        .option('--metadata <name=value>', 'only those with this metadata; repeatable', collectNamed)
+        .action(async ({ account, app, metadata }: ListOptions) => {
           const reader = await context.reader()
           const filters = present({ account, appId: app })
-          const rows = await reader.keys.list(filters)
+          const rows = await reader.keys.list({ ...filters, ...present({ metadata }) })
           const spend = await reader.reports.spend({ by: 'key', ...filters })
           const costs = new Map(spend.map(({ cost, key }) => [key, cost]))
           const shown = rows.map((row) => ({ ...row, spent: costs.get(row.credentialId) ?? 0n }))

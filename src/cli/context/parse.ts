@@ -60,6 +60,16 @@ export function collect(text: string, before: readonly string[] = []): readonly 
   return [...before, text]
 }
 
+/** Collects the values of an option that may be repeated, such as `team=blue`, by their names. */
+export function collectNamed(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('Must be a name and a value, such as team=blue.')
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
 /** Collects the amounts of an option that may be repeated, each with its period. */
 export function collectAmountsPer(text: string, before: readonly AmountPer[] = []): readonly AmountPer[] {
   return [...before, parseAmountPer(text)]

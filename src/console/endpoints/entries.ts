@@ -32,6 +32,7 @@ export const pageFilters = { after: z.string().max(64).optional(), limit: limitS
 const filterSchema = z.strictObject({
   ...callFilters,
   sessionId: z.string().max(8_192).refine(isPlainText, 'must be text without control characters').optional(),
+  reference: nameSchema.optional(),
 })
 /** `refund` checks the other members itself. */
 const refundBody = z.strictObject({
@@ -133,8 +134,10 @@ async function listEntries(
   const references = withReferences ? await readReferences(admin, open) : NO_REFERENCES
   const ends = await endsOf(entries, log, admin)
   const endOf = ({ holdId }: Entry) => (holdId === undefined ? undefined : ends.get(holdId))
+  const views = entries.map((entry) => entryView(entry, viewer, account, endOf(entry), references))
+  // A user is not shown the reference of a refund that others paid for, and must not find it by a guess either.
   return {
-    entries: entries.map((entry) => entryView(entry, viewer, account, endOf(entry), references)),
+    entries: views.filter(({ reference }) => filter.reference === undefined || reference !== undefined),
     next,
   }
 }

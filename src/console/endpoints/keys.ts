@@ -37,15 +37,29 @@ export const keyEndpoints = [
     z.strictObject({
       account: nameSchema.optional(),
       appId: nameSchema.optional(),
+      /** For operators, who alone are shown it: a name and a value, such as `team=blue`. */
+      metadata: z
+        .string()
+        .regex(/^[^=]+=/, 'must be a name and a value, such as team=blue')
+        .optional(),
       /** `in-use` omits the playground's own keys. */
       shown: z.enum(['in-use', 'playground', 'all']).default('all'),
       after: nameSchema.optional(),
       limit: limitSchema(200, 50),
     }),
-    async ({ shown, limit, account, after, appId }, { viewer, admin, clock }) => {
+    async ({ shown, limit, account, after, appId, metadata }, { viewer, admin, clock }) => {
+      if (metadata !== undefined && viewer.kind !== 'operator')
+        throw new HttpError(403, 'Only operators see the metadata of keys', 'metadata')
       const isPlayground = shown === 'playground'
       const madeSince = isPlayground ? clock.now() - PLAYGROUND_REACH_MS : 0
-      const asked = { ...present({ appId, account: accountOf(viewer, account) }), inUse: shown !== 'all' }
+      const asked = {
+        ...present({
+          appId,
+          account: accountOf(viewer, account),
+          metadata: metadata === undefined ? undefined : namedOf(metadata),
+        }),
+        inUse: shown !== 'all',
+      }
       const isWanted = (row: CredentialRow): boolean => isOfPlayground(row) === isPlayground
       const list = (page: CredentialsQuery) =>
         shown === 'all'
@@ -159,6 +173,12 @@ export const keyEndpoints = [
     },
   ),
 ]
+
+/** `team=blue` as an object. */
+function namedOf(text: string): Readonly<Record<string, string>> {
+  const at = text.indexOf('=')
+  return { [text.slice(0, at)]: text.slice(at + 1) }
+}
 
 const idOf = ({ credentialId }: CredentialRow): string => credentialId
 

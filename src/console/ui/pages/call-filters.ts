@@ -7,16 +7,26 @@ export interface CallsProps {
 }
 
 export const callSpec: FieldSpec = { name: 'call', label: 'Request id' }
+export const referenceSpec: FieldSpec = { name: 'reference', label: 'Reference' }
 export const keySpec: FieldSpec = { name: 'key', label: 'Key id' }
 
 /** Returns the ledger query for the filters in the address. */
-export function questionOf({ account, model, appId, key, call, sessionId, ...days }: Place['query']) {
-  return { account, model, appId, key, requestId: call, sessionId, ...rangeOf(days) }
+export function questionOf({
+  account,
+  model,
+  appId,
+  key,
+  call,
+  sessionId,
+  reference,
+  ...days
+}: Place['query']) {
+  return { account, model, appId, key, requestId: call, sessionId, reference, ...rangeOf(days) }
 }
 
 /** Returns the query of calls that ended. */
 export function keptQuestionOf(query: Place['query'], isProblems: boolean) {
-  const { sessionId: _, ...question } = questionOf(query)
+  const { sessionId: _, reference: __, ...question } = questionOf(query)
   const { outcome, status } = query
   return { ...question, status, outcome, problems: isProblems ? ('true' as const) : undefined }
 }

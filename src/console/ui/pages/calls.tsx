@@ -13,7 +13,14 @@ import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { Amount } from '../parts/values.js'
-import { type CallsProps, callSpec, keptQuestionOf, keySpec, questionOf } from './call-filters.js'
+import {
+  type CallsProps,
+  callSpec,
+  keptQuestionOf,
+  keySpec,
+  questionOf,
+  referenceSpec,
+} from './call-filters.js'
 import { Events } from './events.js'
 import { KeptCalls } from './kept-calls.js'
 
@@ -67,7 +74,14 @@ function Ledger({ query }: CallsProps) {
   return (
     <>
       <Filters
-        specs={[...specs, keySpec, callSpec, { name: 'sessionId', label: 'Session' }, ...daySpecs]}
+        specs={[
+          ...specs,
+          keySpec,
+          callSpec,
+          { name: 'sessionId', label: 'Session' },
+          referenceSpec,
+          ...daySpecs,
+        ]}
         query={query}
       />
       <Listing what="the ledger" loaded={calls}>

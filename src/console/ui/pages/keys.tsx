@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 import type { AppView, KeyView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { changeQuery, type Place } from '../base/place.js'
-import { ownAccount, useSession } from '../base/session.js'
+import { isOperator, ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Button, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import type { Values } from '../parts/dialogs.js'
@@ -32,9 +32,9 @@ const NONE = {
 
 export function Keys({ query }: { query: Place['query'] }) {
   const { viewer } = useSession()
-  const { account, appId } = query
+  const { account, appId, metadata } = query
   const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
-  const question = { account, appId, shown }
+  const question = { account, appId, metadata, shown }
   const pages = usePages(question)
   const keys = useLoad('keys', { ...question, after: pages.after })
   const spend = useKeySpend(keys.data?.credentials.map(({ credentialId }) => credentialId) ?? [])
@@ -42,7 +42,10 @@ export function Keys({ query }: { query: Place['query'] }) {
   const filterApp = useLoad('apps', { id: appId ?? '' }, { isOff: !appId })
   const seenApps = useRef(new Map<string, AppView>())
   const models = useLoad('models', {})
-  const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
+  const specs = [
+    ...useSubjectSpecs().filter(({ name }) => name !== 'model'),
+    ...(isOperator(viewer) ? [{ name: 'metadata', label: 'Metadata', placeholder: 'team=blue' }] : []),
+  ]
   const actions = useActions(keys.reload)
   const own = account ?? ownAccount(viewer)
   const subject: readonly FieldSpec[] = [
@@ -205,7 +208,7 @@ export function Keys({ query }: { query: Place['query'] }) {
       <Listing what="keys" loaded={keys}>
         {({ credentials, limits, next }) =>
           credentials.length === 0 ? (
-            <Empty title={account || appId ? 'No key matches these filters.' : NONE[shown]}>
+            <Empty title={account || appId || metadata ? 'No key matches these filters.' : NONE[shown]}>
               Make one with “New API key”, and use it in the program that makes the calls.
             </Empty>
           ) : (
