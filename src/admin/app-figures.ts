@@ -1,11 +1,15 @@
 import { z } from 'zod'
 import type { Credits } from '../base/money.js'
+import { present } from '../base/present.js'
 import { momentSchema, nameSchema, parseInput } from '../rules/schemas.js'
 import { readJson, readNumber } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'
-import type { SqlDatabase } from '../sql/database.js'
-import { readSum, sumOf } from '../sql/sums.js'
+import type { Parameter, SqlDatabase } from '../sql/database.js'
+import { readSum, sumColumns, sumOf, totalOf, wholeSum } from '../sql/sums.js'
+import { DAY_MS } from '../sql/total-columns.js'
+import { type EntrySource, unkeyedOfAccount } from '../sql/unsummed.js'
+import { around, isEmpty, spendRows, type Times, wholeSpans } from './spend-rows.js'
 
 export interface AppFiguresQuery {
   readonly appId: string
@@ -51,18 +55,13 @@ export async function readAppFigures(
   })
   if (app === undefined) return undefined
   const { account } = readJson<AppDefinition>(app, 'definition')
-  const { conditions, parameters, addEqual, addTimes } = createConditions()
-  addEqual({ 'e.app_id': appId })
-  addTimes('e.at', { from, to })
-  parameters.push(account ?? null)
+  const parameters: Parameter[] = []
+  const calls = spendRows(database, { by: 'app', appId, ...present({ from, to }) }, parameters)
+  const earned = account && earnedRows(database, { account, appId, period: { from, to } }, parameters)
   const [sums] = await database.all({
     isReport: true,
-    text: `select coalesce(sum(case when e.kind = 'charge' then 1 else 0 end), 0) as calls,
-        ${sumOf('coalesce(p.amount, 0)', 'earned')}
-      from {entries} e
-      left join {postings} p on p.account = cast(?${parameters.length} as text) and p.at = e.at and p.entry_id = e.id
-        and e.account <> p.account
-      where ${conditions.join(' and ')}`,
+    text: `select (select ${wholeSum('c.calls')} from (${calls}) c) as calls, ${totalOf('earned')}
+      from (${earned ?? 'select 0 as earned_high, 0 as earned_low'}) s`,
     parameters,
   })
   return {
@@ -70,4 +69,45 @@ export async function readAppFigures(
     calls: readNumber(sums!, 'calls'),
     ...(account !== undefined && { earned: readSum(sums!, 'earned') }),
   }
+}
+
+interface Earnings {
+  readonly account: string
+  readonly appId: string
+  readonly period: Times
+}
+
+/** SQL for rows of what an account earned from an app: totals for whole days, and postings for the rest. */
+function earnedRows({ engine }: SqlDatabase, { account, appId, period }: Earnings, parameters: Parameter[]) {
+  const earner = `?${parameters.push(account)}`
+
+  function postings({ from, where }: EntrySource, times: Times): string {
+    const { conditions, addEqual, addTimes } = createConditions(parameters)
+    addEqual({ 'e.app_id': appId })
+    addTimes('e.at', times)
+    return `select ${sumOf('p.amount', 'earned')} from ${from}
+      where ${[where, 'e.account <> p.account', ...conditions].join(' and ')}`
+  }
+  const ofTimes = (times: Times) =>
+    postings(
+      {
+        from: '{entries} e join {postings} p on p.at = e.at and p.entry_id = e.id',
+        where: `p.account = ${earner}`,
+      },
+      times,
+    )
+
+  const days = wholeSpans(period, DAY_MS)
+  if (isEmpty(days)) return ofTimes(period)
+  const { addEqual, addTimes, where } = createConditions(parameters)
+  addEqual({ 't.account': account, 't.app_id': appId })
+  addTimes('t.starts_at', days)
+  const [high, low] = sumColumns('earned').map(
+    (name) => `t.${name} + t.${name.replace('earned', 'returned')}`,
+  )
+  return [
+    `select ${high} as earned_high, ${low} as earned_low from {posting_totals} t ${where()}`,
+    postings(unkeyedOfAccount(engine, earner), days),
+    ...around(period, days, ofTimes),
+  ].join(' union all ')
 }

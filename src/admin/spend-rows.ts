@@ -113,7 +113,7 @@ export function spendRows({ engine }: SqlDatabase, query: SpendQuery, parameters
 }
 
 /** SQL for the times of an outer period before and after its inner one. */
-function around(outer: Times, inner: Times, rows: RowsOf): readonly string[] {
+export function around(outer: Times, inner: Times, rows: RowsOf): readonly string[] {
   return [
     ...(inner.from === outer.from ? [] : [rows({ from: outer.from, to: inner.from })]),
     ...(inner.to === outer.to ? [] : [rows({ from: inner.to, to: outer.to })]),
@@ -121,7 +121,7 @@ function around(outer: Times, inner: Times, rows: RowsOf): readonly string[] {
 }
 
 /** Returns the time of all whole spans within a time. */
-function wholeSpans({ from, to }: Times, span: number): Times {
+export function wholeSpans({ from, to }: Times, span: number): Times {
   return {
     from: from === undefined ? undefined : Math.ceil(checkTime(from, 'from') / span) * span,
     to: to === undefined ? undefined : Math.floor(checkTime(to, 'to') / span) * span,
@@ -140,9 +140,9 @@ function wholeMonths({ from, to }: Times): Times {
   }
 }
 
-function isEmpty({ from, to }: Times): boolean {
+export function isEmpty({ from, to }: Times): boolean {
   return from !== undefined && to !== undefined && from >= to
 }
 
-type Times = { readonly from?: number | undefined; readonly to?: number | undefined }
+export type Times = { readonly from?: number | undefined; readonly to?: number | undefined }
 type RowsOf = (times: Times) => string

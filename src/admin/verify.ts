@@ -5,6 +5,7 @@ import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { isDebitedOtherwise, isUnequal, keptOf, PAYER_POSTING } from '../sql/payer-posting.js'
+import { POSTING_KEYS, postingRows } from '../sql/posting-totals.js'
 import {
   differenceOf,
   isNotZero,
@@ -16,7 +17,7 @@ import {
   totalOf,
   wholeSum,
 } from '../sql/sums.js'
-import { ACCOUNT_SUMS, CHARGE_SUMS } from '../sql/total-columns.js'
+import { ACCOUNT_SUMS, CHARGE_SUMS, POSTING_SUMS } from '../sql/total-columns.js'
 import { CHARGE_KEYS, chargesByKeys } from '../sql/totals.js'
 import { isKeyed, isSummed } from '../sql/unsummed.js'
 
@@ -36,8 +37,8 @@ export interface Discrepancy {
    * - `posted`: the amount that an entry says it posted to its own account; that posting
    * - `missing-posting`: the posting of a credit or a correction, or of the payer of a refund; the amount in its entry
    * - `missing-entry`: the largest posting of an entry that is missing; 0
-   * - `totals`: the cost of charges in a row of the kept totals; in their entries. Another sum of the row may
-   *   differ instead
+   * - `totals`: the cost of charges, or the earnings, in a row of the kept totals; in their entries. Another sum of the
+   *   row may differ instead
    * - `limit-held`: the credits or tokens on hold in a limit's bucket; the sum in open holds
    * - `limit-used`: the use of a limit's bucket; the sum in its period's entries or, for requests, in its holds
    */
@@ -153,6 +154,8 @@ interface Totals {
   readonly keys: readonly string[]
   readonly sums: readonly string[]
   readonly rows: string
+  /** The sum to show if any differs. */
+  readonly shown: 'cost' | 'earned'
 }
 
 function keptTotals(engine: SqlDatabase['engine']): readonly Totals[] {
@@ -160,25 +163,38 @@ function keptTotals(engine: SqlDatabase['engine']): readonly Totals[] {
   const days = `(${accountRows(engine, 'charge', keyed)} union all ${accountRows(engine, 'refund', keyed)})`
   const charges = `(${chargesByKeys(engine, isSummed(engine))})`
   return [
-    { table: 'charge_totals', keys: CHARGE_KEYS, sums: CHARGE_SUMS, rows: charges },
-    { table: 'account_totals', keys: ACCOUNT_KEYS, sums: ACCOUNT_SUMS, rows: days },
-    { table: 'key_totals', keys: KEY_KEYS, sums: ACCOUNT_SUMS, rows: `(${keyRows(engine, days)})` },
+    { table: 'charge_totals', keys: CHARGE_KEYS, sums: CHARGE_SUMS, rows: charges, shown: 'cost' },
+    { table: 'account_totals', keys: ACCOUNT_KEYS, sums: ACCOUNT_SUMS, rows: days, shown: 'cost' },
+    {
+      table: 'key_totals',
+      keys: KEY_KEYS,
+      sums: ACCOUNT_SUMS,
+      rows: `(${keyRows(engine, days)})`,
+      shown: 'cost',
+    },
+    {
+      table: 'posting_totals',
+      keys: POSTING_KEYS,
+      sums: POSTING_SUMS,
+      rows: `(${postingRows(engine, keyed)})`,
+      shown: 'earned',
+    },
   ]
 }
 
 /** Compares kept totals with the entries that they contain: the sums of each key on two sides must be equal. */
-function comparedTotals({ table, keys, sums, rows }: Totals): string {
+function comparedTotals({ table, keys, sums, rows, shown }: Totals): string {
   const columns = [...keys, ...sums].join(', ')
   const difference = (column: string) => wholeSum(`side * ${column}`)
   const differs = sums.map((name) => {
     if (!name.endsWith('_high')) return name.endsWith('_low') ? [] : [`${difference(name)} <> 0`]
     return [isNotZero(difference(name), difference(name.replace('_high', '_low')))]
   })
-  const costOn = (side: number, part: string) =>
-    wholeSum(`case when side = ${side} then cost_${part} else 0 end`)
+  const shownOn = (side: number, part: string) =>
+    wholeSum(`case when side = ${side} then ${shown}_${part} else 0 end`)
   return `select 'totals' as what, '${table} ' || ${keys.join(" || ' ' || ")} as id,
-      ${costOn(1, 'high')} as found_high, ${costOn(1, 'low')} as found_low,
-      ${costOn(-1, 'high')} as expected_high, ${costOn(-1, 'low')} as expected_low, cast(null as text) as shown
+      ${shownOn(1, 'high')} as found_high, ${shownOn(1, 'low')} as found_low,
+      ${shownOn(-1, 'high')} as expected_high, ${shownOn(-1, 'low')} as expected_low, cast(null as text) as shown
     from (
       select 1 as side, ${columns} from {${table}}
       union all select -1 as side, ${columns} from ${rows} c
@@ -300,7 +316,7 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
     case 'missing-entry':
       return `The entry ${id} is missing, but it has postings of up to ${found}: restore its entries row from a backup.`
     case 'totals':
-      return `The kept totals ${JSON.stringify(id)} show a cost of ${found}, but their entries add up to ${expected}, or another of their sums differs: run compat-router maintenance rebuild-totals.`
+      return `The kept totals ${JSON.stringify(id)} show ${found}, but their entries add up to ${expected}, or another of their sums differs: run compat-router maintenance rebuild-totals.`
     case 'limit-held':
       return `The limit ${JSON.stringify(id)} has ${found} on hold, but its open holds add up to ${expected}: while no router runs, set held in its limit_buckets row to their sum.`
     case 'limit-used':

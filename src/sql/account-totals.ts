@@ -1,13 +1,14 @@
 import type { SqlDatabase, Statement } from './database.js'
 import { refundedBy } from './entry-rows.js'
+import { POSTING_KEYS, postingRows } from './posting-totals.js'
 import { sumOfAmounts } from './sums.js'
-import { ACCOUNT_SUMS, addUp, CHARGE_SUMS, DAY_MS, sumCharges } from './total-columns.js'
+import { ACCOUNT_SUMS, addUp, CHARGE_SUMS, DAY_MS, POSTING_SUMS, sumCharges } from './total-columns.js'
 import type { EntrySource } from './unsummed.js'
 
 /**
  * There may be nearly as many totals by account and key as there are calls, and to change one costs more than to write an
  * entry. So entries wait until their day is over, or until there are very many (`unsummed.ts`). Each transaction adds some of
- * them to both tables.
+ * them to all three tables.
  */
 
 type Engine = SqlDatabase['engine']
@@ -61,6 +62,7 @@ export function addRows(
 
 const addDays = (rows: string) => addRows('account_totals', ACCOUNT_KEYS, ACCOUNT_SUMS, rows)
 const addMonths = (rows: string) => addRows('key_totals', KEY_KEYS, ACCOUNT_SUMS, rows)
+const addPostings = (rows: string) => addRows('posting_totals', POSTING_KEYS, POSTING_SUMS, rows)
 
 /**
  * SQLite: statements that add the next entries that wait, at most so many. There is one writer, so ids are in the order of
@@ -79,6 +81,7 @@ export function addAccountsInSqlite(entries: number): readonly Statement[] {
     addDays(days('refund')),
     addMonths(`(${keyRows('sqlite', days('charge'))})`),
     addMonths(`(${keyRows('sqlite', days('refund'))})`),
+    addPostings(`(${postingRows('sqlite', source)})`),
     `update {summed} set keyed_id = ${next},
         at = (select min(f.at) from {entries} f where f.id > ${next} and f.id <= entry_id)
       returning keyed_id < entry_id as more`,
@@ -130,6 +133,7 @@ begin
   if exists (select from ${source.from} where e.kind = 'refund') then
     ${addDaysAndMonths('refund')};
   end if;
+  ${addPostings(`(${postingRows('postgres', source)})`)};
   if isempty(v_left) then return 0; end if;
   insert into {unkeyed} (ids, at) values (v_left, v_at);
   return 1;

@@ -7,6 +7,7 @@ import { checkAmount } from './bounds.js'
 import type { SqlDatabase } from './database.js'
 import { readEntry, toPostingsCell } from './entry-rows.js'
 import { checkOptionalText, checkText } from './text.js'
+import { noteUnsummed } from './unsummed.js'
 
 export interface PostRequest {
   readonly kind: 'credit' | 'correction'
@@ -72,6 +73,7 @@ export async function post(
         on conflict (id) do update set posted = a.posted + excluded.posted`,
       parameters: [amount, reference],
     },
+    ...noteUnsummed(database.engine, `e.reference = ?1 and ${isFirst}`, [reference]),
     {
       text: `insert into {postings} (account, at, entry_id, amount)
         select e.account, e.at, e.id, cast(?1 as bigint) from {entries} e where e.reference = ?2 and ${isFirst}`,
@@ -84,7 +86,7 @@ export async function post(
       parameters: [account],
     },
   ])
-  const entry = readEntry(rows[4]![0]!)
+  const entry = readEntry(rows.at(-2)![0]!)
   const [posting] = entry.postings
   if (entry.kind !== request.kind || posting?.account !== account || posting.amount !== amount) {
     throw new Refusal(

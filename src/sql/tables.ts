@@ -1,4 +1,4 @@
-import { ACCOUNT_SUMS, CHARGE_SUMS } from './total-columns.js'
+import { ACCOUNT_SUMS, CHARGE_SUMS, POSTING_SUMS } from './total-columns.js'
 
 /** The words that differ between the engines' table definitions. */
 export interface SchemaWords {
@@ -130,6 +130,7 @@ function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords
  *   hour or a day. `provider` and `app_id` may be empty.
  * - `account_totals` are the charges and refunds of a day, account, key, app, model and provider, and `key_totals` those of a
  *   month, account and key.
+ * - `posting_totals` are the postings of a day, account and app, without those of its own charges.
  */
 function totalTables({ name, integer, busy, busyKeyed }: SchemaWords): readonly string[] {
   const sums = (columns: readonly string[]) =>
@@ -163,6 +164,13 @@ function totalTables({ name, integer, busy, busyKeyed }: SchemaWords): readonly 
       primary key (account, starts_at, credential_id)
     ) ${busyKeyed}`,
     'create index compat_key_totals_at on {key_totals} (starts_at)',
+    `create table {posting_totals} (
+      account ${name} not null,
+      app_id ${name} not null,
+      starts_at ${integer} not null,
+      ${sums(POSTING_SUMS)},
+      primary key (account, app_id, starts_at)
+    ) ${busyKeyed}`,
   ]
 }
 

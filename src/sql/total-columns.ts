@@ -24,6 +24,16 @@ export const CHARGE_SUMS: readonly string[] = [...COUNTS, ...AMOUNTS.flatMap(sum
 /** The columns of a row of sums by account. `refunded` is the part of costs that refunds reversed. */
 export const ACCOUNT_SUMS: readonly string[] = [...CHARGE_SUMS, ...sumColumns('refunded')]
 
+/**
+ * The sums of an account's postings: credits, corrections, refunds of its own calls, shares of others' charges, and what refunds
+ * of these took back.
+ */
+export const POSTING_AMOUNTS = ['credited', 'corrected', 'refunded', 'earned', 'returned'] as const
+export type PostingAmount = (typeof POSTING_AMOUNTS)[number]
+
+/** The columns of a row of sums of postings. */
+export const POSTING_SUMS: readonly string[] = POSTING_AMOUNTS.flatMap(sumColumns)
+
 /** SQL for a cell of a charge `e`. */
 const UNEQUAL = `case when ${isUnequal('e.posted')} then 1 else 0 end`
 const AMOUNT_OF = {

@@ -32,7 +32,8 @@ export function chargesByKeys(engine: Engine, condition: string): string {
 
 /** Entries that one transaction of SQLite adds, while every other one waits, and that one row of PostgreSQL marks at most. */
 const ENTRIES = 1_000
-/** Transactions whose entries one transaction of PostgreSQL adds. */
+/** Once one transaction of PostgreSQL has so many, it takes no more rows, of which it looks at so many. */
+const POSTGRES_ENTRIES = 20_000
 const POSTGRES_ROWS = 200
 
 /** Once a day has been over for so long, its entries are added to the totals by account. */
@@ -65,10 +66,10 @@ export async function foldTotals({ engine, all, batch }: FoldingDatabase): Promi
   if (engine === 'postgres') {
     const [row] = await all({
       text: 'select folded, entries, since from {fold_totals_1}(?1)',
-      parameters: [POSTGRES_ROWS],
+      parameters: [POSTGRES_ENTRIES],
     })
     const folded = readNumber(row!, 'folded')
-    return read(row!, folded < 0 ? 'busy' : folded < POSTGRES_ROWS ? 'done' : 'more')
+    return read(row!, folded < 0 ? 'busy' : folded === 0 ? 'done' : 'more')
   }
   const mark = '(select s.entry_id from {summed} s)'
   const condition = `e.id > ${mark} and e.id <= ${mark} + ${ENTRIES}`
@@ -113,10 +114,10 @@ export async function foldAccounts(
 }
 
 /**
- * PostgreSQL: the same as one call, which deletes rows of `unsummed` and puts their ids into `unkeyed`. `folded` is the number
- * of these rows, or -1 if another transaction adds entries.
+ * PostgreSQL: the same as one call, which deletes rows of `unsummed` and puts their ids into `unkeyed`. `folded` is 1 if
+ * more wait, 0 if none do, or -1 if another transaction adds entries.
  */
-export const foldTotalsFunction = `create function {fold_totals_1}(p_rows bigint, out folded bigint, out entries bigint, out since bigint)
+export const foldTotalsFunction = `create function {fold_totals_1}(p_entries bigint, out folded bigint, out entries bigint, out since bigint)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 -- As in apply_ledger: the tables are large and the arrays small.
@@ -139,7 +140,12 @@ begin
   -- A commit that is lost with the machine's power is lost whole, and its rows are there again.
   perform set_config('synchronous_commit', 'off', true);
   with taken as (
-    delete from {unsummed} u where u.ctid = any (array(select o.ctid from {unsummed} o limit p_rows)) returning u.ids, u.at
+    delete from {unsummed} u where u.ctid = any (array(
+      select w.ctid from (
+        select o.ctid, sum(cardinality(o.ids)) over (rows unbounded preceding) - cardinality(o.ids) as before
+        from (select f.ctid, f.ids from {unsummed} f limit ${POSTGRES_ROWS}) o
+      ) w where w.before < p_entries
+    )) returning u.ids, u.at
   )
   select (select count(*) from taken), array(select unnest(k.ids) from taken k), (select min(k.at) from taken k),
     -- The ids of a transaction nearly always follow each other.
@@ -151,6 +157,7 @@ begin
       ) r)
   into folded, v_ids, v_at, v_ranges;
   if folded > 0 then
+    folded := case when folded = ${POSTGRES_ROWS} or cardinality(v_ids) >= p_entries then 1 else 0 end;
     ${addCharges('postgres', 'e.id = any (v_ids)')};
     -- There is one row of few ranges, and another while fold_accounts has that one.
     with taken as (
@@ -179,7 +186,7 @@ export async function clearTotals({ engine, all, batch }: FoldingDatabase): Prom
   }
 }
 
-const TOTALS = ['charge_totals', 'account_totals', 'key_totals'] as const
+const TOTALS = ['charge_totals', 'account_totals', 'key_totals', 'posting_totals'] as const
 
 export const clearTotalsFunction = `create function {clear_totals_1}() returns void
 language plpgsql
@@ -190,6 +197,6 @@ begin
   -- One statement, so that all parts see the same entries.
   with ${[...TOTALS, 'unsummed', 'unkeyed'].map((table) => `old_${table} as (delete from {${table}})`).join(', ')}
   insert into {unsummed} (ids, at)
-  select array_agg(e.id), min(e.at) from {entries} e where e.kind in ('charge', 'refund') group by e.id / ${ENTRIES};
+  select array_agg(e.id), min(e.at) from {entries} e group by e.id / ${ENTRIES};
 end
 $function$`

@@ -38,8 +38,11 @@ export function unkeyedEntries(engine: Engine): string {
     : `(select f.* from {entries} f where f.id > ${KEYED}) e`
 }
 
-/** SQL for the postings `p` of an account, and their entries `e`, that the totals by account do not contain yet. */
-export function unkeyedOfAccount(engine: Engine, account: string): EntrySource {
+/**
+ * SQL for the postings `p` of an account, and their entries `e`, that the totals by account do not contain yet. `since` is
+ * true for all of these postings, and few others.
+ */
+export function unkeyedOfAccount(engine: Engine, account: string): EntrySource & { readonly since: string } {
   const isUnkeyed =
     engine === 'postgres'
       ? `(p.entry_id <@ ${UNKEYED_RANGES} or p.entry_id in (select unnest(u.ids) from {unsummed} u))`
@@ -48,13 +51,15 @@ export function unkeyedOfAccount(engine: Engine, account: string): EntrySource {
     engine === 'postgres'
       ? 'select k.at from {unkeyed} k union all select u.at from {unsummed} u'
       : `select summed.at from {summed} summed union all select f.at from {entries} f where f.id > ${SUMMED}`
+  const since = `p.account = ${account} and p.at >= (select min(w.at) from (${times}) w)`
   return {
+    since,
     // As above, entries are looked up one by one.
     from:
       engine === 'postgres'
         ? '{postings} p cross join lateral (select * from {entries} f where f.id = p.entry_id limit 1) e'
         : '{postings} p join {entries} e on e.id = p.entry_id',
-    where: `p.account = ${account} and p.at >= (select min(w.at) from (${times}) w) and ${isUnkeyed}`,
+    where: `${since} and ${isUnkeyed}`,
   }
 }
 

@@ -10,7 +10,8 @@ import { isLong } from '../helpers/long.js'
 import { createRandom } from '../helpers/random.js'
 
 const DAY_MS = 86_400_000
-const ACCOUNTS = ['alice', 'bob', 'dev', 'platform'] as const
+/** The text of postings escapes the quote and the backslash. */
+const ACCOUNTS = ['alice', 'b"o\\b', 'dev', 'platform'] as const
 const KEYS = ['key-0', 'key-1', 'key-2'] as const
 const GROUPS = ['day', 'model', 'app', 'provider', 'key', 'account'] as const
 const SEEDS = isLong ? Array.from({ length: 20 }, (_, seed) => seed) : [1, 2]
@@ -77,7 +78,7 @@ const inOrder = <Row extends { readonly key: string | undefined }>(rows: readonl
 
 const TABLES = [
   ...['accounts', 'holds', 'claims', 'entries', 'postings'],
-  ...['charge_totals', 'account_totals', 'key_totals'],
+  ...['charge_totals', 'account_totals', 'key_totals', 'posting_totals'],
 ]
 /** The entries that wait for totals, and the earnings of accounts. */
 const QUEUES = { SQLite: ['summed'], PostgreSQL: ['unsummed', 'unkeyed', 'earned'] } as const
