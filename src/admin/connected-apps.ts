@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, parseCredits } from '../base/money.js'
+import { CALENDAR_PERIODS, mostTouched } from '../base/periods.js'
 import { present } from '../base/present.js'
 import { Refusal } from '../base/refusal.js'
 import type { Actor, Cap, CapPeriod, CapRule, ConnectedApp } from '../contracts/index.js'
@@ -124,7 +125,7 @@ const MAX_ROWS = 1_000
 
 const capSchema = z.strictObject({
   amount: creditsSchema,
-  per: z.enum(['day', 'month']),
+  per: z.enum(CALENDAR_PERIODS),
   zone: zoneSchema.optional(),
 })
 export const changeSchema = z.strictObject({ account: whose(nameSchema) })
@@ -346,13 +347,11 @@ function checkCap(cap: Cap | undefined, rule: CapRule | undefined): void {
     return
   }
   if (rule.max === undefined) return
-  const most = cap.per === 'day' && rule.per === 'month' ? rule.max / LONGEST_MONTH_DAYS : rule.max
+  const most = rule.max / mostTouched(cap.per, rule.per)
   if (cap.amount > most) {
     throw outOfRange({ of: 'cap', field: 'amount' }, `must be at most ${formatCredits(most)} per ${cap.per}`)
   }
 }
-
-const LONGEST_MONTH_DAYS = 31n
 
 function toConnectedAppRow(
   connectedApp: ConnectedApp,

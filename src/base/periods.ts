@@ -19,9 +19,21 @@ export const PERIOD_NAMES = [
   'total',
 ] as const satisfies readonly Period['per'][]
 
-/** Whether a period begins at midnight of a time zone. The others are the same in every zone. */
+/** The periods that begin at midnight of a time zone, from the shortest to the longest. The others are the same in every zone. */
+export const CALENDAR_PERIODS = ['day', 'week', 'month'] as const satisfies readonly Period['per'][]
+export type CalendarPeriod = (typeof CALENDAR_PERIODS)[number]
+
 export function beginsAtMidnight(per: Period['per']): boolean {
   return per === 'day' || per === 'week' || per === 'month'
+}
+
+/** By a period: how many of the shorter ones it may touch. A month of 31 days that begins on a Sunday touches six weeks. */
+const MOST_TOUCHED = { day: {}, week: { day: 7n }, month: { day: 31n, week: 6n } }
+
+/** Returns how many of these periods another one may touch, or 1 if they are no shorter. */
+export function mostTouched(per: CalendarPeriod, within: CalendarPeriod): bigint {
+  const touched: Partial<Record<CalendarPeriod, bigint>> = MOST_TOUCHED[within]
+  return touched[per] ?? 1n
 }
 
 /** One period. In milliseconds since the Unix epoch; `to` is exclusive. */

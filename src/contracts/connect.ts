@@ -1,3 +1,4 @@
+import type { CalendarPeriod } from '../base/periods.js'
 import type { Markup } from './credentials.js'
 
 /**
@@ -124,7 +125,7 @@ export interface CapRule extends CapPeriod {
 }
 
 export interface CapPeriod {
-  readonly per: 'day' | 'month'
+  readonly per: CalendarPeriod
   /** A time zone such as `'Europe/Berlin'`; UTC by default. */
   readonly zone?: string
 }

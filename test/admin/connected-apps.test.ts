@@ -102,7 +102,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const { entries } = await admin.entries.list({ account: 'alice', appId: 'notes' })
     await stores.ledger.settle(createSettle('h-2', 'alice', 5n), context)
     await admin.entries.refund(entries[0]!.id, '0.0000002')
-    for (const per of ['month', 'day'] as const) {
+    for (const per of ['month', 'week', 'day'] as const) {
       expect(await stores.connect.spentInPeriod('alice', 'notes', { per })).toBe(500n)
     }
     expect(await stores.connect.spentInPeriod('bob', 'notes', { per: 'month' })).toBe(0n)
@@ -199,8 +199,13 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     await expect(admin.connectedApps.setCap(grantId, { amount: '2.1', per: 'day' }, alice)).rejects.toThrow(
       'cap.amount: must be at most 2 per day',
     )
+    await expect(admin.connectedApps.setCap(grantId, { amount: '11', per: 'week' }, alice)).rejects.toThrow(
+      'cap.amount: must be at most 10.333333333 per week',
+    )
     const cap = async () => (await admin.connectedApps.list(alice))[0]?.cap
     expect(await cap()).toEqual(capOf('5'))
+    await admin.connectedApps.setCap(grantId, { amount: '10', per: 'week' }, alice)
+    expect(await cap()).toMatchObject({ amount: parseCredits('10'), per: 'week' })
     await admin.connectedApps.setCap(grantId, { amount: '2', per: 'day' }, alice)
     await admin.connectedApps.setCap(grantId, { amount: '62', per: 'month' }, alice)
     expect(await cap()).toEqual(capOf('62'))

@@ -391,6 +391,25 @@ it('the consent page does not fill in a monthly cap as a daily one', async () =>
   }
 })
 
+it('the consent page of a host with weekly caps says so, and fills in no monthly one', async () => {
+  const weekly = await openStage({ connect: { cap: { suggested: '5', period: 'week' } } })
+  try {
+    const agent = new UserAgent(weekly.origin, 'alice')
+    const open = () => openPage(agent, authorizeUrl(weekly, pkce, { prompt: 'consent' }))
+    expect(textOf(await open())).toContain('The most it may spend in a week')
+    expect(textOf(await open())).toContain('Spent this week: 0.')
+    await connectApp(weekly, agent, { answers: { cap: '4' } })
+    const [grant] = await weekly.admin.connectedApps.list({ account: 'alice' })
+    expect(grant?.cap).toMatchObject({ amount: 4_000_000_000n, per: 'week' })
+    await weekly.admin.connectedApps.setCap(grant!.id, { amount: '2', per: 'day' })
+    expect((await open()).text).toContain('value="2"')
+    await weekly.admin.connectedApps.setCap(grant!.id, { amount: '40', per: 'month' })
+    expect((await open()).text).toContain('value="5"')
+  } finally {
+    await weekly.close()
+  }
+})
+
 it("the consent page fills in an expiry within the host's limit, even if the current expiry is beyond it", async () => {
   const strict = await openStage({ connect: { end: { maxDays: 60, suggestedDays: 14 } } })
   try {

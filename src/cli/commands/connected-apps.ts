@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import type { CapRequest, ConnectedAppRow, ConnectedAppsQuery } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
+import { CALENDAR_PERIODS } from '../../base/periods.js'
 import { formatTime } from '../context/output.js'
 import { readPages } from '../context/pages.js'
 import { parseInteger } from '../context/parse.js'
@@ -59,11 +60,11 @@ export const connectedApps: Noun = {
           'set what an app may spend of its user in each period, or none, such as: connected-apps set-cap 0197… 20',
         )
         .addOption(
-          new Option('--per <period>', 'when it starts again').choices(['day', 'month']).default('month'),
+          new Option('--per <period>', 'when it starts again').choices(CALENDAR_PERIODS).default('month'),
         )
         .option(
           '--zone <time zone>',
-          'of days and months, such as Europe/Paris; by default that of the present cap',
+          'of days, weeks and months, such as Europe/Paris; by default that of the present cap',
         )
         .action(async (id: string, amount: string, period: Omit<CapRequest, 'amount'>) => {
           const cap = amount === 'none' ? null : { ...period, amount }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { type Credits, parseCredits } from '../../base/money.js'
 import { OptionsError } from '../../base/options-error.js'
+import { CALENDAR_PERIODS, type CalendarPeriod } from '../../base/periods.js'
 import { type MarkupTerms, parseMarkup } from '../../base/prices.js'
 import { isSafeAddress } from '../../base/web-address.js'
 import type { Awaitable, CatalogueStore, ConnectStore, Markup } from '../../contracts/index.js'
@@ -80,8 +81,8 @@ export interface ConnectCap {
   readonly suggested: string
   readonly max?: string
   /** `month` by default. */
-  readonly period?: 'day' | 'month'
-  /** The time zone of days and months, such as `'America/New_York'`. UTC by default. */
+  readonly period?: CalendarPeriod
+  /** The time zone of days, weeks and months, such as `'America/New_York'`. UTC by default. */
   readonly zone?: string
   /** Whether users must set a cap. `true` by default. */
   readonly required?: boolean
@@ -123,7 +124,7 @@ export interface Settings
   readonly cap: {
     readonly suggested: Credits
     readonly max: Credits | undefined
-    readonly period: 'day' | 'month'
+    readonly period: CalendarPeriod
     readonly zone: string | undefined
     readonly required: boolean
   }
@@ -178,7 +179,7 @@ const hostSchema = optionsSchema<ConnectHost>({
 const capSchema = optionsSchema<ConnectCap>({
   suggested: creditsSchema,
   max: creditsSchema.optional(),
-  period: z.enum(['day', 'month']).optional(),
+  period: z.enum(CALENDAR_PERIODS).optional(),
   zone: zoneSchema.optional(),
   required: z.boolean().optional(),
 })

@@ -1,4 +1,5 @@
 import { formatCredits, parseCredits } from '../../base/money.js'
+import { CALENDAR_PERIODS, type CalendarPeriod } from '../../base/periods.js'
 import { type MarkupTerms, NO_MARKUP, type PriceTable, parseMarkup, parsePrices } from '../../base/prices.js'
 import type { CatalogueStore, ConnectedApp, Markup, Model, RegisteredApp } from '../../contracts/index.js'
 import { price } from '../../engine/charging/price.js'
@@ -99,8 +100,8 @@ function readPrices(prices: Model['prices']): PriceTable | undefined {
 
 /**
  * Returns the cap that the page fills in: the current one, or otherwise the smaller of the app's suggestion and the
- * host's. A monthly cap is not used as a daily one, which would let an app spend thirty times as much. It only bounds
- * the other suggestions.
+ * host's. A monthly cap is not used as a daily one, which would let an app spend thirty times as much, nor any other as
+ * one of a shorter period. It only bounds the other suggestions.
  */
 export function suggestedCap(
   app: RegisteredApp,
@@ -108,11 +109,15 @@ export function suggestedCap(
   { cap }: Settings,
 ): string {
   const present = connectedApp?.cap
-  if (present !== undefined && (present.per === cap.period || present.per === 'day')) {
+  if (present !== undefined && !isLonger(present.per, cap.period)) {
     return formatCredits(present.amount)
   }
   if (connectedApp !== undefined && present === undefined && !cap.required) return ''
   const wish = app.suggestedCap === undefined ? cap.suggested : parseCredits(app.suggestedCap)
   const suggested = least(wish, cap.suggested)
   return formatCredits(present === undefined ? suggested : least(present.amount, suggested))
+}
+
+function isLonger(one: CalendarPeriod, other: CalendarPeriod): boolean {
+  return CALENDAR_PERIODS.indexOf(one) > CALENDAR_PERIODS.indexOf(other)
 }

@@ -138,7 +138,7 @@ function capPart({ cap, host }: Settings, { cap: value, capFault, spent }: Quest
 ${capFault !== undefined && html`<p class="error" id="cap-fault">${capFault}</p>`}
 <p class="hint" id="cap-hint">It counts all that you pay for its calls.${
     cap.max !== undefined && html` At most ${formatCredits(cap.max)}.`
-  }${!cap.required && html` Leave it empty for no limit.`} Spent ${cap.period === 'day' ? 'today' : 'this month'}: ${formatCredits(spent)}.</p>
+  }${!cap.required && html` Leave it empty for no limit.`} Spent ${cap.period === 'day' ? 'today' : `this ${cap.period}`}: ${formatCredits(spent)}.</p>
 </div>`
 }
 

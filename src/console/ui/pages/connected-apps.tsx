@@ -18,7 +18,7 @@ const SHOWN = [
   { value: 'in-use', label: 'Connected' },
   { value: 'all', label: 'All' },
 ] as const
-const PERIODS = ['month', 'day'] as const
+const PERIODS = ['month', 'week', 'day'] as const
 
 /** The apps that users have let spend their credits: the terms, the spend, the devices, and how to cut them off. */
 export function ConnectedApps({ query }: { query: Place['query'] }) {
@@ -63,7 +63,7 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
           label: 'Time zone',
           value: row.cap?.zone,
           placeholder: 'Europe/Paris',
-          hint: 'In which days and months begin. If it is empty, it stays as it is. With another one, the spend counts from 0.',
+          hint: 'In which days, weeks and months begin. If it is empty, it stays as it is. With another one, the spend counts from 0.',
         },
       ],
       run: async (values) => {
