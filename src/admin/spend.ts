@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { outOfRange } from '../base/invalid-input.js'
 import type { Credits } from '../base/money.js'
+import { present } from '../base/present.js'
 import type { Usage } from '../protocol/usage.js'
 import { idsSchema, nameSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
-import { readNumber, readOptionalText } from '../sql/cells.js'
+import { readNumber, readOptionalNumber, readOptionalText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { readUsage } from '../sql/entry-rows.js'
 import { orderedTotalOf, readSum } from '../sql/sums.js'
@@ -48,6 +49,8 @@ export interface SpendReport {
   readonly rowCount: number
   readonly total: Omit<SpendRow, 'key'>
   readonly books: SpendBooks
+  /** How far the replica was behind that answered, in milliseconds. Absent if the ledger's own database did. */
+  readonly behindMs?: number
 }
 
 /** The cost of a report's charges, computed only from what they posted to their payers. `verify` compares that with the postings. */
@@ -64,7 +67,12 @@ export interface SpendBooks {
 export async function readSpend(database: SqlDatabase, query: SpendQuery): Promise<readonly SpendRow[]> {
   const filters = parseInput(spendSchema, query, 'spend')
   const { text, parameters, order, by } = sumsOf(database, filters)
-  const rows = await database.all({ isReport: true, text: `${text} order by ${order}`, parameters })
+  const rows = await database.all({
+    isReport: true,
+    mayLag: true,
+    text: `${text} order by ${order}`,
+    parameters,
+  })
   return rows.map((row) => toSpendRow(row, by))
 }
 
@@ -79,10 +87,11 @@ export async function readSpendReport(database: SqlDatabase, query: SpendReportQ
   const [from, to] = page.map((value) => `?${parameters.push(BigInt(value))}`)
   const [totals, ...rows] = await database.all({
     isReport: true,
+    mayLag: true,
     text: `with sums as (${text}), ranked as (select sums.*, row_number() over (order by ${order}) as place from sums)
-      select 0 as place, cast(null as text) as key, ${addUp(CHARGE_SUMS)}, count(*) as row_count
+      select 0 as place, cast(null as text) as key, ${addUp(CHARGE_SUMS)}, count(*) as row_count, ${database.behind ?? 'null'} as behind
       from sums
-      union all select place, key, ${CHARGE_SUMS.join(', ')}, 0 from ranked
+      union all select place, key, ${CHARGE_SUMS.join(', ')}, 0, null from ranked
       where place > ${from} ${to === undefined ? '' : `and place <= ${to}`}
       order by 1`,
     parameters,
@@ -96,6 +105,7 @@ export async function readSpendReport(database: SqlDatabase, query: SpendReportQ
       kept: readSum(totals!, 'kept'),
       isEqual: readNumber(totals!, 'unequal') === 0,
     },
+    ...present({ behindMs: readOptionalNumber(totals!, 'behind') }),
   }
 }
 

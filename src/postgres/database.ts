@@ -9,19 +9,34 @@ export const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
 /** PostgreSQL accepts payloads of up to 7,999 bytes. */
 const MAX_ID_BYTES = 7_900
 
-/** Runs statements on a host's pool. Awaits `ready` before each. */
+/**
+ * SQL for how far a replica is behind. It is up to date if it has replayed everything received, as long as it receives. Otherwise,
+ * the time of the last commit that it has replayed counts: routers commit every few seconds.
+ */
+const BEHIND = `case
+  when not pg_is_in_recovery() then 0
+  when pg_last_wal_replay_lsn() >= pg_last_wal_receive_lsn() and exists (select from pg_stat_wal_receiver) then 0
+  else floor(extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::bigint end`
+
+/**
+ * Runs statements on a host's pool. Awaits `ready` before each.
+ *
+ * @param replica where reports run that may be behind
+ */
 export function createPostgresDatabase(
   queries: Queries,
   listener: Listener,
   ready: () => Promise<void>,
+  replica?: Queries,
 ): SqlDatabase {
   return {
     engine: 'postgres',
     now: NOW,
+    ...(replica !== undefined && { behind: BEHIND }),
     async all(statement) {
       checkParameters([statement])
       await ready()
-      return queries.run(statement)
+      return (statement.mayLag ? (replica ?? queries) : queries).run(statement)
     },
     async batch(statements) {
       checkParameters(statements)

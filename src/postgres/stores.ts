@@ -37,6 +37,11 @@ export interface PostgresStoresOptions extends DurableStoresOptions {
    * transaction mode: directly, or through a pooler in session mode. One connection is enough. The host closes it.
    */
   readonly listenPool?: PostgresPool
+  /**
+   * A pool of a streaming replica, for `admin.reports.spend` and `spendReport`, which says how far it is behind. Everything
+   * else runs on the first pool. One connection is enough. The host closes it.
+   */
+  readonly reportsPool?: PostgresPool
 }
 
 const MAX_COMMANDS = 1_000
@@ -53,6 +58,7 @@ const poolSchema = withMethods<PostgresPool>('connect')
 const storesSchema = optionsSchema<PostgresStoresOptions>({
   schema: z.string(mustBe(SCHEMA)).regex(SCHEMA_PATTERN, `must be ${SCHEMA}`).optional(),
   listenPool: poolSchema.optional(),
+  reportsPool: poolSchema.optional(),
   ...durableSchemas,
 })
 
@@ -81,9 +87,10 @@ export function createPostgresStores(
   const {
     schema = 'compat_router',
     listenPool = pool,
+    reportsPool = pool,
     ...options
   } = readOptions(storesSchema, given, 'postgresStores')
-  const stopHearing = [...new Set([pool, listenPool])].map(hearNewConnections)
+  const stopHearing = [...new Set([pool, listenPool, reportsPool])].map(hearNewConnections)
   // However many look-ups there are, a connection is left for the ledger.
   const { rows, calls: callGate } = createGates(pool)
   const queries = createQueries(pool, schema, rows)
@@ -109,7 +116,8 @@ export function createPostgresStores(
     return migrated
   }
 
-  const database = createPostgresDatabase(queries, listener, ready)
+  const replica = reportsPool === pool ? undefined : createQueries(reportsPool, schema)
+  const database = createPostgresDatabase(queries, listener, ready, replica)
   const ledgerDatabase = createPostgresDatabase(ledgerQueries, listener, ready)
   const processes = createProcesses({
     database: ledgerDatabase,

@@ -11,6 +11,8 @@ export interface Statement {
   readonly parameters?: readonly Parameter[]
   /** Set if the statement may read millions of rows and take minutes. No other statement waits for it. Only for `all`. */
   readonly isReport?: true
+  /** Set if a read replica may answer the report, a while behind. */
+  readonly mayLag?: true
 }
 
 /** The kind of rows whose changes a watch reports. */
@@ -37,6 +39,8 @@ export interface SqlDatabase {
   watch(topic: Topic, changed: (id?: string) => void, connection?: (connected: boolean) => void): () => void
   /** SQL for the database's time, in milliseconds since the Unix epoch. */
   readonly now: string
+  /** SQL for how many milliseconds a report with `mayLag` is behind. Absent if no replica answers it. */
+  readonly behind?: string
 }
 
 const TABLE_PATTERN = /\{(\w+)\}/g

@@ -127,7 +127,7 @@ function readyOrGone(server: ChildProcess): Promise<string | undefined> {
     let said = ''
     server.stderr?.on('data', (text) => {
       said = (said + text).slice(-4_000)
-      if (said.includes('ready to accept connections')) resolve(undefined)
+      if (/ready to accept (read-only )?connections/.test(said)) resolve(undefined)
     })
     server.once('close', () => resolve(said))
   })

@@ -55,7 +55,7 @@ export const reportEndpoints = [
     spendQuery.extend({ after: position.default(0) }),
     async ({ after, ...query }, context) => {
       const page = { offset: after, limit: query.by === 'day' ? MAX_DAYS : ROWS_A_PAGE }
-      const { rows, rowCount, total, books } = await readReport({ ...query, ...page }, context)
+      const { rows, rowCount, total, books, behindMs } = await readReport({ ...query, ...page }, context)
       const end = after + page.limit
       return {
         rows: await named(rows, namerOf(query.by, context.admin)),
@@ -64,6 +64,8 @@ export const reportEndpoints = [
         total,
         /** The same calls, summed only from the ledger's postings. `paid` must be the total of `cost`. */
         books: { ...books, paid: books.debited + books.kept },
+        /** How far the replica was behind that answered, if one did. */
+        behindMs,
       }
     },
   ),

@@ -1,6 +1,6 @@
 import type { SpendBy, SpendReply, SpendRow } from '../../protocol.js'
 import { pathOf } from '../base/api.js'
-import { DAY_MS, dayOf, dayStart, formatCount, formatShare, rangeOf } from '../base/format.js'
+import { DAY_MS, dayOf, dayStart, formatCount, formatDuration, formatShare, rangeOf } from '../base/format.js'
 import { changeQuery, hrefOf, type Place } from '../base/place.js'
 import { useLoad } from '../base/use-load.js'
 import { Choice, Figure, Id, PageHead } from '../parts/basics.js'
@@ -128,6 +128,9 @@ function Report({ reply, by }: { reply: SpendReply; by: SpendBy }) {
         </Figure>
       </dl>
       <BooksLine reply={reply} />
+      {reply.behindMs !== undefined && (
+        <p class="hint">A replica of the ledger answered, {formatDuration(reply.behindMs)} behind it.</p>
+      )}
       <Chart
         points={pointsOf(rows, by)}
         isOverTime={by === 'day'}
