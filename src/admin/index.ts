@@ -124,7 +124,8 @@ export interface Admin {
   /**
    * Returns the same functions for an operator or a user by name: the audit log and the histories of apps name this actor
    * for changes made through it. By default, the actor is `{ kind: 'operator', name: 'operator' }`. A function that is
-   * given an account, such as `keys.revoke`, names that account.
+   * given an account, such as `keys.revoke`, names that account. A copy of this object by `...` has no `as`: it would
+   * bypass the functions that the copy replaces.
    */
   as(actor: AdminActor): Admin
 }
@@ -171,23 +172,26 @@ export function createAdmin(
   const newHistoryId = createOrderedIdSource()
   const context = { requestId: 'admin', signal: new AbortController().signal }
   const routeFaults = createRouteFaults(database, secrets, adapters)
-  const adminOf = (recorder: Recorder): Admin => ({
-    accounts: createAccountsAdmin(database, ledger, context, recorder),
-    keys: createKeysAdmin(database, keysPerAccount, recorder),
-    sessions: createSessionsAdmin(database),
-    apps: createAppsAdmin(database, apps, newHistoryId, recorder.by),
-    userApps: createUserAppsAdmin(database, apps, newHistoryId, recorder.by),
-    connectedApps: createConnectedAppsAdmin(database, newHistoryId, recorder),
-    models: createModelsAdmin(database, recorder),
-    routes: createRoutesAdmin(database, secrets, routeFaults, recorder),
-    limits: createLimitsAdmin(database, recorder),
-    entries: createEntriesAdmin(database, recorder),
-    calls: createCallsAdmin(database),
-    reports: createReportsAdmin(database),
-    audit: createAuditAdmin(database),
-    maintenance: createMaintenanceAdmin(database, secrets, ledger, context),
-    find: (text, options) => findAnything(database, text, options),
-    as: (actor) => adminOf(recorder.as(parseInput(actorSchema, actor, 'actor'))),
-  })
+  const adminOf = (recorder: Recorder): Admin => {
+    const as: Admin['as'] = (actor) => adminOf(recorder.as(parseInput(actorSchema, actor, 'actor')))
+    const functions: Omit<Admin, 'as'> = {
+      accounts: createAccountsAdmin(database, ledger, context, recorder),
+      keys: createKeysAdmin(database, keysPerAccount, recorder),
+      sessions: createSessionsAdmin(database),
+      apps: createAppsAdmin(database, apps, newHistoryId, recorder.by),
+      userApps: createUserAppsAdmin(database, apps, newHistoryId, recorder.by),
+      connectedApps: createConnectedAppsAdmin(database, newHistoryId, recorder),
+      models: createModelsAdmin(database, recorder),
+      routes: createRoutesAdmin(database, secrets, routeFaults, recorder),
+      limits: createLimitsAdmin(database, recorder),
+      entries: createEntriesAdmin(database, recorder),
+      calls: createCallsAdmin(database),
+      reports: createReportsAdmin(database),
+      audit: createAuditAdmin(database),
+      maintenance: createMaintenanceAdmin(database, secrets, ledger, context),
+      find: (text, options) => findAnything(database, text, options),
+    }
+    return Object.defineProperty(functions, 'as', { value: as }) as Admin
+  }
   return adminOf(createRecorder(database, newHistoryId, OPERATOR))
 }

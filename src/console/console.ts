@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { type Admin, toJson } from '../admin/index.js'
+import { type Admin, type AdminActor, toJson } from '../admin/index.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import type { RouterEvent } from '../contracts/index.js'
 import { pathOf, pathUnder, withoutTrailingSlashes } from '../hosts/match.js'
@@ -81,12 +81,14 @@ export function createConsole(given: ConsoleOptions): Console {
     clock: options.clock ?? systemClock,
   }
   const turns = createOwnTurns(services.clock)
+  // A host's copy with functions of its own has no `as`, so its changes have no name.
+  const named = (actor: AdminActor): Admin => ('as' in admin ? admin.as(actor) : admin)
   const servicesOf = (viewer: ConsoleViewer): Services => ({
     ...services,
     admin:
       viewer.kind === 'operator'
-        ? admin.as({ kind: 'operator', name: viewer.name || 'operator' })
-        : turns.adminOf(viewer.account, admin.as({ kind: 'account', name: viewer.account })),
+        ? named({ kind: 'operator', name: viewer.name || 'operator' })
+        : turns.adminOf(viewer.account, named({ kind: 'account', name: viewer.account })),
   })
   const byPath = new Map<string, Endpoint>(endpoints.map((endpoint) => [`/api/${endpoint.path}`, endpoint]))
   const answerPage = createPages(assetsFolder())

@@ -70,6 +70,7 @@ describe('console queries by users', () => {
     ['limits', 'list'],
     ['models', 'list'],
     ['routes', 'list'],
+    ['audit', 'list'],
   ] as const)('of %s.%s run one at a time for an account, beside those of another', async (group, list) => {
     const begun: string[] = []
     const ends: (() => void)[] = []

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endpoints } from '../../src/console/endpoints/index.js'
 import { createConsole } from '../../src/console/index.js'
 import type { ReplyOf } from '../../src/console/protocol.js'
-import { type Bench, furnish, operator, startBench, visitor } from './console-bench.js'
+import { alice, type Bench, furnish, operator, startBench, visitor } from './console-bench.js'
 
 let bench: Bench
 
@@ -552,6 +552,47 @@ describe('a paged list of the console', () => {
       expect(seen).toEqual(entries.map(({ id }) => id))
       expect(seen.length).toBeGreaterThan(4)
     }
+  })
+})
+
+describe('a change from the console', () => {
+  it.each([
+    [{ kind: 'operator', name: 'Anna' } as const, 'Anna', 'operator'],
+    [operator, 'operator', 'operator'],
+    [alice, 'alice', 'account'],
+  ])('is recorded as that of its viewer (%o)', async (viewer, by, byKind) => {
+    const bench = await startBench()
+    await bench.admin.accounts.open('alice')
+    const { status } = await bench.as(viewer).post('api/keys/issue', { account: 'alice' })
+    expect(status).toBe(200)
+    const [change] = await bench.admin.audit.list({ noun: 'credential' })
+    expect(change).toMatchObject({ by, byKind, kind: 'issued', account: 'alice' })
+    await bench.close()
+  })
+
+  it('goes through the functions with which a host has replaced those of administration', async () => {
+    const issued: unknown[] = []
+    const bench = await startBench()
+    const { admin } = bench
+    const other = await startBench({
+      console: {
+        admin: {
+          ...admin,
+          keys: {
+            ...admin.keys,
+            async issue(request) {
+              issued.push(request)
+              return { credentialId: 'own', token: 'sk-own' }
+            },
+          },
+        },
+      },
+    })
+    await admin.accounts.open('alice')
+    const { json } = await other.as(operator).post<{ token: string }>('api/keys/issue', { account: 'alice' })
+    expect([json.token, issued]).toEqual(['sk-own', [{ account: 'alice' }]])
+    await other.close()
+    await bench.close()
   })
 })
 

@@ -12,10 +12,12 @@ const GROUPS = [
   'entries',
   'calls',
   'reports',
+  'audit',
 ] as const
 
-/** Administration with only these functions. */
+/** Administration with only these functions, whoever uses it. */
 export function adminWith(functions: { readonly [Group in keyof Admin]?: Partial<Admin[Group]> }): Admin {
   const groups = GROUPS.map((group) => [group, functions[group] ?? {}])
-  return Object.fromEntries(groups) as Admin
+  const admin: Admin = { ...(Object.fromEntries(groups) as Admin), as: () => admin }
+  return admin
 }
