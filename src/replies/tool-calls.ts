@@ -173,13 +173,29 @@ export class ToolCallStream {
     return input !== '' || isMoreOfName || own !== undefined || isSigned
   }
 
-  /** Adds the deltas of a call that comes in one piece. */
-  takeWhole(piece: AnyPiece, isCut: boolean, sent: Delta[]): void {
-    this.take(piece, 0, sent)
-    const { last } = this
-    if (last === undefined) return
-    last.hasEnded = true
-    this.endOne(last, isCut, sent)
+  /** Adds the deltas of a call that comes in one piece, whatever came before. */
+  takeWhole(
+    { details, form, id, input, name, rest, signature }: AnyPiece,
+    isCut: boolean,
+    sent: Delta[],
+  ): void {
+    const call = this.add(form)
+    if (call === undefined) {
+      this.losses.add(TOO_MANY, details ?? input)
+      return
+    }
+    call.hasEnded = true
+    if (input === undefined) {
+      this.lose(call, 'the arguments of a tool call are not text', details)
+      return
+    }
+    call.id = id
+    call.name = name
+    call.signature = signature
+    if (rest !== undefined) takeOwnFields(call.own, rest)
+    if (details !== undefined) addMembers(call.details, details)
+    if (input !== '') call.args.take(input)
+    this.endOne(call, isCut, sent)
   }
 
   /** Ends a call of which nothing more follows. */
@@ -459,22 +475,26 @@ function listed(given: unknown, losses: Losses): readonly unknown[] {
 
 /** Returns undefined if nothing shows which call a piece belongs to. */
 function readPiece(raw: JsonObject, losses: Losses): AnyPiece | undefined {
+  const call = readIndex(raw.index)
+  const piece = readWholePiece(raw, losses, call)
+  if (!Number.isNaN(call)) return piece
+  // Only its id or its name can show which call it belongs to.
+  if (piece.id === undefined && piece.name === undefined) {
+    losses.add('the index of a tool call is not a number', piece.details)
+    return undefined
+  }
+  losses.mend('tool-call-renumbered')
+  return { ...piece, call: undefined }
+}
+
+function readWholePiece(raw: JsonObject, losses: Losses, call?: number) {
   const form = isObject(raw.custom) || raw.type === 'custom' ? 'custom' : 'function'
   const details = detailsOf(raw, form, losses)
   const id = textOf(raw.id)
   const name = textOf(details.name)
-  let call = readIndex(raw.index)
-  if (Number.isNaN(call)) {
-    // Only its id or its name can show which call it belongs to.
-    if (id === undefined && name === undefined) {
-      losses.add('the index of a tool call is not a number', details)
-      return undefined
-    }
-    losses.mend('tool-call-renumbered')
-    call = undefined
-  }
   const input = argumentText(form === 'custom' ? details.input : details.arguments)
-  return { type: 'call', choice: 0, call, form, id, name, input, rest: ownFields(raw), details }
+  const rest = ownFields(raw)
+  return { type: 'call', choice: 0, call, form, id, name, input, rest, details } as const
 }
 
 function detailsOf(raw: JsonObject, form: CallPiece['form'], losses: Losses): JsonObject {
@@ -514,23 +534,42 @@ export interface WholeCalls {
 export function readWholeCalls(given: unknown, { choice, isCut, losses, newId }: WholeCalls): Delta[] {
   const calls = new ToolCallStream(choice, newId, losses, UNCOUNTED)
   const read: Delta[] = []
-  const known = new Set<string>()
-  for (const [index, raw] of listed(given, losses).entries()) {
-    const piece = isObject(raw) ? readPiece({ ...raw, index }, losses) : undefined
-    const { details, id, input, name } = piece ?? {}
-    if (piece === undefined) missCall(raw, losses)
-    else if (name === undefined) {
-      if (id === undefined && saysNothing(details?.arguments ?? details?.input))
+  const list = listed(given, losses)
+  const repeats = new RepeatedCalls(list)
+  for (const raw of list) {
+    if (!isObject(raw)) {
+      missCall(raw, losses)
+      continue
+    }
+    const piece = readWholePiece(raw, losses)
+    const { details, id, name } = piece
+    if (name === undefined) {
+      if (id === undefined && saysNothing(details.arguments ?? details.input))
         losses.mend('tool-call-skipped')
       else losses.add('a tool call has no name', details)
-    } else {
-      const call = JSON.stringify([id, name, input])
-      if (id !== undefined && known.has(call)) losses.mend('arguments-repeated')
-      else calls.takeWhole(piece, isCut, read)
-      known.add(call)
-    }
+    } else if (repeats.has(piece)) losses.mend('arguments-repeated')
+    else calls.takeWhole(piece, isCut, read)
   }
   return read
+}
+
+/** Finds the whole calls that are listed twice. Their arguments may be long, so it reads them only if calls share an id. */
+class RepeatedCalls {
+  private readonly known: Set<string> | undefined
+
+  constructor(list: readonly unknown[]) {
+    const ids = new Set(list.map((raw) => (isObject(raw) ? raw.id : undefined)))
+    if (ids.size < list.length) this.known = new Set()
+  }
+
+  /** Whether a call with the same id, name and arguments came before. */
+  has({ id, input, name }: AnyPiece): boolean {
+    if (this.known === undefined || id === undefined) return false
+    const call = JSON.stringify([id, name, input])
+    if (this.known.has(call)) return true
+    this.known.add(call)
+    return false
+  }
 }
 
 function missCall(raw: unknown, losses: Losses): void {
