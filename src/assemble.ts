@@ -22,6 +22,11 @@ export interface RouterHandle {
   /** Returns the recent health of each route that was called. */
   routes(): readonly RouteHealth[]
   /**
+   * Frees the holds that have expired, since their calls were cut off before they could be charged, and reports each by a
+   * `hold-expired` event. The router does so itself every 30 seconds. On Workers it cannot: call this from a cron trigger.
+   */
+  sweep(): Promise<{ expired: number }>
+  /**
    * Refuses new calls, waits at most `graceMs` (10 s by default) for running ones, stops and charges the rest, and
    * waits until every charge is posted or reported as failed. Does not close the host's stores and adapters.
    *
@@ -90,6 +95,7 @@ export function assemble(options: RouterOptions | StoredRouterOptions): Assemble
         openHolds: { get: () => engine.openHolds },
         calls: { value: engine.calls },
         routes: { value: engine.routes },
+        sweep: { value: engine.sweep },
         close: {
           async value(asked?: { graceMs?: number }) {
             const ended = await engine.close(asked)

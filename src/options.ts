@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Clock, LONGEST_WAIT_MS, monotonicClock, systemClock } from './base/clock.js'
 import { createIdSource } from './base/ids.js'
 import { parseCredits } from './base/money.js'
+import { isWorker } from './base/runtime.js'
 import type { Admit } from './contracts/admit.js'
 import type { EngineOptions } from './contracts/engine-options.js'
 import type { FastPaths } from './contracts/fast-paths.js'
@@ -365,12 +366,15 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
     newId: options.newId ?? createIdSource(),
     ...counters(options.tokenCounter, neverOverdraw),
     fastPaths: fastPathsOf(options.fastPaths),
+    isolatesCalls: isWorker(),
   })
 }
 
 function fastPathsOf(given: RouterOptions['fastPaths']): FastPaths {
   const others = given !== false
-  return { chunks: others, lines: others, messages: others, splice: others, turns: others, ...given }
+  const paths = { chunks: others, lines: others, messages: others, splice: others, turns: others, ...given }
+  // A turn that one call has begun lets other calls go on.
+  return isWorker() ? { ...paths, turns: false } : paths
 }
 
 /** Takes each store that is not given separately from `stores`. The schema refuses values that are not objects. */

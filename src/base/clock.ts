@@ -17,7 +17,8 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run, background) {
     const timer = setTimeout(run, Math.min(ms, LONGEST_WAIT_MS))
-    if (background !== undefined) timer.unref()
+    // A Worker's timer is a number, and keeps nothing alive.
+    if (background !== undefined) timer.unref?.()
     return () => clearTimeout(timer)
   },
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { isWorker } from '../base/runtime.js'
 import type { Awaitable, CallContext } from '../contracts/index.js'
 import { isPromise } from './frozen-copy.js'
 import type { CacheOptions } from './options.js'
@@ -50,6 +51,8 @@ export function createLoadingCache<Value>(
     max: NEGATIVE_ENTRIES,
   })
   const loads = new Map<string, SharedLoad<Value>>()
+  // On a Worker, a load ends with the call that began it.
+  const isShared = !isWorker()
   let lastLookAt = Number.NEGATIVE_INFINITY
 
   function forgetKey(id: string, key: string): void {
@@ -109,7 +112,7 @@ export function createLoadingCache<Value>(
       if (hit !== undefined && hit.expiresAt > now) return hit.value
       const miss = negatives.get(key)
       if (miss !== undefined) return miss.value
-      const shared = loads.get(key)
+      const shared = isShared ? loads.get(key) : undefined
       if (shared !== undefined && !shared.isAbandoned) return shared.waitFor(context.signal)
       // The caller has left, so the store is not asked.
       if (context.signal.aborted) return Promise.reject(context.signal.reason)

@@ -54,4 +54,6 @@ export interface EngineOptions extends RouterSettings {
   /** Never counts fewer tokens than a provider. For holds under `neverOverdraw`. */
   readonly upperCounter: TokenCounter
   readonly fastPaths: FastPaths
+  /** Whether a timer, stream or wait ends with the call that began it, so that none may serve another call: on Workers. */
+  readonly isolatesCalls: boolean
 }

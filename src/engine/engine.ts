@@ -20,6 +20,7 @@ import { letIn } from './admission/let-in.js'
 import { LookUps } from './admission/look-ups.js'
 import { LazyContext } from './asking/lazy-context.js'
 import { withOwnMembers } from './asking/own-members.js'
+import { OwnTimers } from './call/own-timers.js'
 import type { EngineParts } from './call/parts.js'
 import { runOperation } from './call/pipeline.js'
 import { Watchdog } from './call/watchdog.js'
@@ -28,7 +29,7 @@ import { holdIdsOf } from './charging/held-credit.js'
 import { HoldKeeper } from './charging/hold-keeper.js'
 import { type FoundCall, LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
-import { startSweeper } from './charging/sweeper.js'
+import { Sweeper } from './charging/sweeper.js'
 import { CallLog } from './events/call-log.js'
 import { CallRecorder } from './events/call-recorder.js'
 import { eventError } from './events/event-error.js'
@@ -79,6 +80,7 @@ export interface Engine {
   isClosing(): boolean
   calls(): readonly CallInFlight[]
   routes(): readonly RouteHealth[]
+  sweep(): Promise<{ expired: number }>
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }
 
@@ -111,7 +113,7 @@ export function createEngine(given: EngineOptions): Engine {
     inFlight,
     memory,
     idempotency: new Idempotency({ inFlight, memory, options }),
-    watchdog: new Watchdog(options.clock),
+    watchdog: new (options.isolatesCalls ? OwnTimers : Watchdog)(options.clock),
     health: new RouteHealthBook(options),
     readPrices: createPriceReader(),
     readLimits: createLimitReader(options.wallClock),
@@ -122,8 +124,11 @@ export function createEngine(given: EngineOptions): Engine {
   const endDroppedWatch = options.calls.watchDropped?.(({ count, error }) => {
     options.emit({ type: 'calls-dropped', count, ...(error !== undefined && { error: eventError(error) }) })
   })
-  const endSweeper = startSweeper(options)
-  parts.holds.start()
+  const sweeper = new Sweeper(options)
+  if (!options.isolatesCalls) {
+    sweeper.start()
+    parts.holds.start()
+  }
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 
   /** Runs a request between its two events. Answers with the error that it throws. */
@@ -166,7 +171,7 @@ export function createEngine(given: EngineOptions): Engine {
   }
 
   async function shutDown(graceMs: number): Promise<{ drained: number; aborted: number }> {
-    const swept = endSweeper()
+    const swept = sweeper.end()
     parts.inFlight.close()
     const before = parts.inFlight.count
     let aborted = 0
@@ -243,6 +248,8 @@ export function createEngine(given: EngineOptions): Engine {
     calls: () => calls.items.map((log) => log.soFar()).sort((one, other) => other.startedAt - one.startedAt),
 
     routes: () => parts.health.snapshot(),
+
+    sweep: () => sweeper.sweep(),
 
     close: async (asking = {}) => {
       const { graceMs = DEFAULT_GRACE_MS } = readOptions(closeSchema, isSignal(asking) ? {} : asking, 'close')

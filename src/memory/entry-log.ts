@@ -9,17 +9,21 @@ const POSITION_PATTERN = /^\d{1,15}$/
 
 /** The latest `max` entries, in order. */
 export class EntryLog {
-  private readonly name: string
-  private readonly max: number
+  private madeName: string | undefined
   /** The entry at each position modulo `max`. */
   private readonly entries: KeptEntry[] = []
   /** The position of the next entry. */
   private end = 0
 
-  /** `name` begins the id of every entry. */
-  constructor(name: string, max: number) {
-    this.name = name
-    this.max = max
+  /** The name begins the id of every entry. It is made when an entry is first read: a Worker has no chance when it starts. */
+  constructor(
+    private readonly newName: () => string,
+    private readonly max: number,
+  ) {}
+
+  private get name(): string {
+    this.madeName ??= this.newName()
+    return this.madeName
   }
 
   /** Keeps an entry, not a copy of it. Returns its position. */

@@ -116,7 +116,7 @@ export function memoryLedger(
     set: (id: string, bucket: Bucket) => void buckets.set(id, bucket),
   }
   const holds = new HoldBook(Math.max(keepEntries, REMEMBERED_HOLDS))
-  const log = new EntryLog(newId(), keepEntries)
+  const log = new EntryLog(newId, keepEntries)
   const spent = new SpentBook()
   /** The calls that ended without a charge. */
   const ended = new RecentMap<{ readonly facts: CallFacts; readonly at: number }>(keepEntries, () => {})

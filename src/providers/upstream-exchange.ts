@@ -1,4 +1,5 @@
 import { onceAborted } from '../base/call-abort.js'
+import { systemClock } from '../base/clock.js'
 import { isProviderError, ProviderError, replyTooLong } from '../base/errors.js'
 import type { TurnGate } from '../base/turn-gate.js'
 import type { ProviderEvent } from '../contracts/providers.js'
@@ -65,7 +66,7 @@ export class UpstreamExchange implements Receiver {
   private failure: ProviderError | undefined
   private waiting = false
   /** Ends a body if the rest of it is not needed. */
-  private bodyTimer: NodeJS.Timeout | undefined
+  private endBodyTimer: (() => void) | undefined
   private ignoreAbort: (() => void) | undefined
   private readonly request: UpstreamRequest
   private readonly turns: TurnGate
@@ -129,7 +130,7 @@ export class UpstreamExchange implements Receiver {
       const reply: ErrorReply = { status, retryAfter, compression, pieces: [] }
       this.errorReply = reply
       if (isUnknown) this.fail(this.statusError(reply))
-      else this.bodyTimer = setTimeout(() => this.fail(this.statusError(reply)), ERROR_BODY_MS).unref()
+      else this.setBodyTimer(ERROR_BODY_MS, () => this.fail(this.statusError(reply)))
       return
     }
     if (status >= 300) {
@@ -213,7 +214,7 @@ export class UpstreamExchange implements Receiver {
     // read.
     if (this.connection?.isSending === true) this.hangUp('The reply came before the whole request was sent.')
     this.ended = true
-    clearTimeout(this.bodyTimer)
+    this.endBodyTimer?.()
     if (this.state !== 'open') return
     if (this.errorReply !== undefined) {
       this.fail(this.statusError(this.errorReply))
@@ -254,7 +255,7 @@ export class UpstreamExchange implements Receiver {
       return
     }
     this.ended = true
-    clearTimeout(this.bodyTimer)
+    this.endBodyTimer?.()
     if (this.state !== 'open') return
     this.fail(
       this.errorReply === undefined
@@ -271,7 +272,7 @@ export class UpstreamExchange implements Receiver {
 
   /** Ends the reply with an error. Events read before are still handed over first. */
   private fail(error: ProviderError): void {
-    clearTimeout(this.bodyTimer)
+    this.endBodyTimer?.()
     this.decoder?.close()
     this.failure = error
     this.state = 'done'
@@ -342,15 +343,19 @@ export class UpstreamExchange implements Receiver {
     }
     // The caller need not wait for the end of a complete body. If the body does end, its connection is reused.
     if (!this.ended) {
-      this.bodyTimer = setTimeout(() => this.hangUp('The reply did not end.'), TAIL_MS).unref()
+      this.setBodyTimer(TAIL_MS, () => this.hangUp('The reply did not end.'))
     }
     this.resolve({ terminated: this.terminated })
+  }
+
+  private setBodyTimer(ms: number, run: () => void): void {
+    this.endBodyTimer = systemClock.after(ms, run, 'background')
   }
 
   private close(): boolean {
     if (this.state === 'settled') return false
     this.state = 'settled'
-    clearTimeout(this.bodyTimer)
+    this.endBodyTimer?.()
     this.decoder?.close()
     this.turns.leave()
     this.ignoreAbort?.()

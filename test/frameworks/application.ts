@@ -47,6 +47,7 @@ export class Application implements Place {
       HOST: '127.0.0.1',
       PATH: `${join(import.meta.dirname, 'node_modules/.bin')}:${env.PATH}`,
       PORT: port,
+      WRANGLER_SEND_METRICS: 'false',
       UPSTREAM: upstream.baseUrl,
     }
     try {

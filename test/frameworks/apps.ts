@@ -1,4 +1,4 @@
-import { BACK_PRESSURE, EARLY_LEAVE, LARGE_BODY, PREFLIGHT, REFUSALS } from './suite.js'
+import { BACK_PRESSURE, EARLY_LEAVE, LARGE_BODY, LEAVE, PREFLIGHT, REFUSALS } from './suite.js'
 
 /** An application of a framework. */
 export interface App {
@@ -46,6 +46,30 @@ const nextFiles = {
 const nitroFiles = {
   'nitro.config.mjs': "export default { compatibilityDate: '2026-11-01', serverDir: './' }",
 }
+
+/** As wrangler bundles it. `workerd` is the runtime itself. */
+export const workerFiles = {
+  'wrangler.json': JSON.stringify({ name: 'host', main: 'main.ts', compatibility_date: '2026-11-01' }),
+  'config.capnp': `
+    using Workerd = import "/workerd/workerd.capnp";
+    const config :Workerd.Config = (
+      services = [(name = "main", worker = .main), (name = "internet", network = (allow = ["public", "private"]))],
+      sockets = [(name = "http", http = (), service = "main")],
+    );
+    const main :Workerd.Worker = (
+      modules = [(name = "main.js", esModule = embed "out/main.js")],
+      compatibilityDate = "2026-11-01",
+      bindings = [(name = "UPSTREAM", fromEnvironment = "UPSTREAM")],
+    );`,
+}
+export const workerBuild = [['wrangler', 'deploy', '--dry-run', '--outdir', 'out']] as const
+export const startWorker = (port: string) => [
+  'workerd',
+  'serve',
+  'config.capnp',
+  '--socket-addr',
+  `http=127.0.0.1:${port}`,
+]
 
 export const APPS: readonly App[] = [
   {
@@ -133,6 +157,18 @@ export const APPS: readonly App[] = [
     build: [['nitro', 'build']],
     start: () => ['node', '.output/server/index.mjs'],
     without: [EARLY_LEAVE],
+  },
+  {
+    name: 'nuxt',
+    title: 'Nuxt',
+    package: 'nuxt',
+    file: 'server/routes/compat/v1/[...path].ts',
+    files: {
+      'nuxt.config.ts': "export default { compatibilityDate: '2026-11-01', telemetry: false }",
+      'app.vue': '<template><p>Host</p></template>',
+    },
+    build: [['nuxt', 'build']],
+    start: () => ['node', '.output/server/index.mjs'],
   },
   {
     name: 'react-router',
@@ -225,6 +261,16 @@ export const APPS: readonly App[] = [
     file: 'main.ts',
     files: { 'deno.json': '{ "nodeModulesDir": "manual" }' },
     start: () => ['deno', 'run', '--allow-all', 'main.ts'],
+  },
+  {
+    name: 'workers',
+    title: 'Workers, by wrangler in workerd',
+    package: 'wrangler',
+    file: 'main.ts',
+    files: workerFiles,
+    build: workerBuild,
+    start: startWorker,
+    without: [LEAVE, EARLY_LEAVE],
   },
   {
     name: 'vite',

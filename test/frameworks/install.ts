@@ -29,7 +29,7 @@ export default async function install(project: TestProject): Promise<void> {
   if ((await changedAt('node_modules/.package-lock.json')) < (await changedAt('package-lock.json'))) {
     const here = { cwd: import.meta.dirname, env }
     await run('npm', ['ci', '--ignore-scripts'], here)
-    await run('npm', ['rebuild', 'bun', 'deno'], here)
+    await run('npm', ['rebuild', 'bun', 'deno', 'workerd'], here)
   }
   await installPackage()
   project.provide('env', env)

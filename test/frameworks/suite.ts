@@ -22,6 +22,8 @@ const LARGE_BYTES = 3_000_000
 /** Checks that any server must pass. */
 export const CHARGE = 'charges a call, and the ledger has what the reply says'
 export const STREAM = 'passes each piece of a stream on as it comes, and charges it'
+/** A check that takes a host which tells that a client has left although nothing is being written. */
+export const LEAVE = 'charges a client that leaves during a stream, and ends the call of the provider'
 /** A check that takes a host which reads a reply no faster than its client. */
 export const BACK_PRESSURE = 'holds the provider back while a client does not read'
 /** A check that takes a `request.signal` which tells whether the client has left. */
@@ -147,7 +149,7 @@ export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> =
     expect(await spent(place)).toBe(before + COST)
   },
 
-  async 'charges a client that leaves during a stream, and ends the call of the provider'(place) {
+  async [LEAVE](place) {
     const before = await spent(place)
     const asked = place.upstream.nextRequest()
     place.upstream.scriptOnce([{ head: 200, headers: EVENT_STREAM }, { write: words('first') }, 'stall'])

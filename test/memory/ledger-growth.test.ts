@@ -14,7 +14,7 @@ it('the memory ledger takes no more memory after many calls than for the latest 
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const book = new HoldBook(KEPT)
-  const log = new EntryLog('log', KEPT)
+  const log = new EntryLog(() => 'log', KEPT)
   let count = 0
   function pass(rounds: number): void {
     for (let round = 0; round < rounds; round++) pair(book, log, count++)

@@ -80,6 +80,7 @@ export class SimProcess {
       counter: byteRatioCounter,
       replyCounter: byteRatioCounter,
       upperCounter: createByteCounter(),
+      isolatesCalls: false,
       fastPaths: { chunks: true, lines: true, messages: true, splice: scenario.splice, turns: true },
     }
     this.engine = createEngine(world.plant?.options?.(options) ?? options)

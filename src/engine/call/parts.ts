@@ -10,7 +10,7 @@ import type { PriceReader } from '../charging/quote.js'
 import type { FirstTimes } from '../events/first-times.js'
 import type { Idempotency } from '../idempotency/idempotency.js'
 import type { RouteHealthBook } from '../routing/route-health.js'
-import type { Watchdog } from './watchdog.js'
+import type { Watch } from './watchdog.js'
 
 /** The parts that all calls of a router share. */
 export interface EngineParts {
@@ -23,7 +23,7 @@ export interface EngineParts {
   readonly inFlight: InFlight
   readonly memory: MemoryBudget
   readonly idempotency: Idempotency
-  readonly watchdog: Watchdog
+  readonly watchdog: Watch
   readonly health: RouteHealthBook
   readonly readPrices: PriceReader
   readonly readLimits: LimitReader

@@ -7,29 +7,36 @@ export interface Watched extends Due {
   check(now: number): number
 }
 
+/** Checks running calls when they are due. */
+export interface Watch {
+  /** Checks at once, and then whenever `check` asks for it. */
+  add(watched: Watched): void
+  /** Does nothing if the item is not watched. */
+  remove(watched: Watched): void
+  /** Clears what timers there are. Call this when nothing is watched any more. */
+  close(): void
+}
+
 /**
  * Checks each running call when it is due, with one timer for all. A deadline that moves with every byte is read only
  * when it could have passed, so it costs nothing per byte.
  */
-export class Watchdog {
+export class Watchdog implements Watch {
   private readonly watched = createDeadlineHeap<Watched>()
   private timerAt = Infinity
   private cancelTimer = (): void => {}
 
   constructor(private readonly clock: Clock) {}
 
-  /** Checks at once, and then whenever `check` asks for it. */
   add(watched: Watched): void {
     this.look(watched, this.clock.now())
     this.setTimer()
   }
 
-  /** Does nothing if the item is not watched. */
   remove(watched: Watched): void {
     this.watched.remove(watched)
   }
 
-  /** Clears the timer. Call this when nothing is watched any more. */
   close(): void {
     this.cancelTimer()
     this.timerAt = Infinity

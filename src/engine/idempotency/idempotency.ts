@@ -62,7 +62,8 @@ export class Idempotency {
     // Nothing has been started yet, and the client has left.
     if (writer.left) return
 
-    const running = this.running.get(claim)
+    // A reply that one call writes could not be another's: there, a repeat is refused, as in another process.
+    const running = this.parts.options.isolatesCalls ? undefined : this.running.get(claim)
     if (running !== undefined) {
       if (running.digest !== digest) throw otherBody()
       await this.follow(running, writer, true)
