@@ -25,6 +25,7 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'route-misconfigured': { level: 'warn', message: 'a provider refuses the settings of a route' },
   'route-restored': { level: 'info', message: 'a misconfigured route is used again' },
   'watch-lost': { level: 'warn', message: 'the stores no longer report changes' },
+  'watch-restored': { level: 'info', message: 'the stores report changes again' },
   'process-cleared': { level: 'warn', message: 'the holds of a dead process are free' },
   'totals-behind': { level: 'warn', message: 'the totals of reports are behind' },
   'reply-mended': { level: 'info', message: 'odd elements of a reply were repaired' },

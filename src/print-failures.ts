@@ -65,7 +65,7 @@ function failedIncident(event: Exclude<RouterEvent, RequestEnd>): Failure | unde
   const incident = incidentOf(event)
   if (incident === undefined) return undefined
   // The end of a printed problem is printed too.
-  if (incident.level === 'info' && event.type !== 'route-restored') return undefined
+  if (incident.level === 'info' && !event.type.endsWith('-restored')) return undefined
   const where = placeOf(event)
   const error = 'error' in event && event.error !== undefined ? describe(event.error) : ''
   const count = event.type === 'calls-dropped' ? `: ${event.count}` : ''

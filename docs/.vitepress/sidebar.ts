@@ -16,7 +16,16 @@ export const GROUPS: readonly Group[] = [
   { text: 'Apps and pages', pages: ['connect', 'browser', 'identity', 'console'] },
   {
     text: 'Operation',
-    pages: ['deploy', 'production', 'scaling', 'stores', 'observability', 'debugging', 'own-stores'],
+    pages: [
+      'deploy',
+      'production',
+      'scaling',
+      'stores',
+      'databases',
+      'observability',
+      'debugging',
+      'own-stores',
+    ],
   },
   { text: 'Coming from', pages: ['migrate-from-litellm', 'migrate-from-openrouter'] },
   { text: 'Clients', pages: ['clients', 'responses', 'messages'] },

@@ -26,6 +26,7 @@ export type RouterEvent =
   | RouteMisconfigured
   | RouteRestored
   | WatchLost
+  | WatchRestored
   | ProcessCleared
   | TotalsBehind
   | Fault
@@ -256,11 +257,18 @@ export interface RouteRestored {
 
 /**
  * A durable store no longer learns about changes that other processes make. Until it does, caches keep nothing and each
- * call reads its rows. Reported once until changes are reported again.
+ * call reads its rows. Reported once until a {@link WatchRestored}.
  */
 export interface WatchLost {
   readonly type: 'watch-lost'
   readonly why: string
+}
+
+/** A durable store learns about changes of other processes again. What its caches kept before counts as changed. */
+export interface WatchRestored {
+  readonly type: 'watch-restored'
+  /** The time since the {@link WatchLost}. */
+  readonly afterMs: number
 }
 
 /**

@@ -24,6 +24,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'route-misconfigured': true,
   'route-restored': true,
   'watch-lost': true,
+  'watch-restored': true,
   'process-cleared': true,
   'totals-behind': true,
   fault: true,

@@ -17,6 +17,8 @@ export interface ListenerParts {
   readonly queries: Queries
   /** Called once each time that changes can no longer be received, until they are received again. Must not throw. */
   readonly onLost: (why: string) => void
+  /** Called when changes are received again after {@link onLost}. Must not throw. */
+  readonly onRestored: (afterMs: number) => void
 }
 
 const PROOF_EVERY_MS = 1_000
@@ -39,7 +41,7 @@ const READ_ONLY = 'the server is read-only, so it is not the primary that others
  * through another connection of the pool, and the watches count as connected only while it receives that. When it
  * receives notifications again, everything is reported as changed, since some were missed.
  */
-export function createListener({ pool, queries, onLost }: ListenerParts): Listener {
+export function createListener({ pool, queries, onLost, onRestored }: ListenerParts): Listener {
   const channel = queries.schema
   const watchers = createWatchers({ first: start, last: stop })
   let session: AbortController | undefined
@@ -58,19 +60,23 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
 
   async function listen(signal: AbortSignal): Promise<void> {
     let pauseMs = FIRST_PAUSE_MS
-    let isReported = false
+    /** When the loss was reported, by the monotonic clock. */
+    let lostAt: number | undefined
     while (!signal.aborted) {
       try {
         const client = await connect(pool, signal)
         await hear(client, signal, () => {
           pauseMs = FIRST_PAUSE_MS
-          isReported = false
           watchers.changedAll()
           watchers.connected(true)
+          if (lostAt !== undefined) onRestored(Math.round(performance.now() - lostAt))
+          lostAt = undefined
         })
       } catch (error) {
-        if (!isReported && !signal.aborted) onLost(error instanceof Error ? error.message : String(error))
-        isReported = true
+        if (lostAt === undefined && !signal.aborted) {
+          lostAt = performance.now()
+          onLost(error instanceof Error ? error.message : String(error))
+        }
       }
       watchers.connected(false)
       await pause(pauseMs, signal)

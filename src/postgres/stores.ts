@@ -100,6 +100,7 @@ export function createPostgresStores(
     pool: listenPool,
     queries: ledgerQueries,
     onLost: (why) => report({ type: 'watch-lost', why }),
+    onRestored: (afterMs) => report({ type: 'watch-restored', afterMs }),
   })
   let migrated: Promise<void> | undefined
   let isClosed = false

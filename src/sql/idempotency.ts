@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { Charge, IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
 import { bodyBytesOf } from '../rules/body-bytes.js'
 import { readNumber, readOptionalText, readText } from './cells.js'
 import type { SqlDatabase } from './database.js'
+import { createLeaseReturns, returnLease } from './lease-returns.js'
 import type { Processes } from './processes.js'
 import { checkText } from './text.js'
 
@@ -18,26 +20,50 @@ const TIDIED_ROWS = 4
  */
 export function createSqlIdempotency(
   database: SqlDatabase,
-  processes: Pick<Processes, 'current' | 'forLease'>,
-): IdempotencyStore {
+  processes: Pick<Processes, 'forLease'>,
+): IdempotencyStore & { close(): void } {
   const { now } = database
+  /** The leases of calls that run here, by their claims. */
+  const leases = new Map<string, { readonly lease: string; readonly leaseMs: number }>()
+  const returns = createLeaseReturns(database)
+
+  /** Passes on the answer. Without one, the lease may have been taken or not: it is given back. */
+  async function orGiveBack<Answer>(
+    claim: string,
+    { lease, leaseMs }: { readonly lease: string; readonly leaseMs: number },
+    answer: Promise<Answer>,
+  ): Promise<Answer> {
+    try {
+      return await answer
+    } catch (error) {
+      returns.add(claim, lease, leaseMs)
+      throw error
+    }
+  }
+
   return {
     async claim({ claim, account, digest, leaseMs }): Promise<IdempotencyState> {
       checkText(claim, 'claim')
       const process = (await processes.forLease(leaseMs)) ?? null
-      const [taken = [], found = []] = await database.batch([
+      const own = { lease: randomUUID(), leaseMs }
+      const answer = database.batch([
         {
-          text: `insert into {replies} as r (claim, account, digest, done, expires_at, size_bytes, process)
-            values (?1, ?2, ?3, 0, ${now} + cast(?4 as bigint), 0, ?5)
+          text: `insert into {replies} as r (claim, account, digest, done, expires_at, size_bytes, process, lease)
+            values (?1, ?2, ?3, 0, ${now} + cast(?4 as bigint), 0, ?5, ?6)
             on conflict (claim) do update set account = excluded.account, digest = excluded.digest, done = 0,
-              expires_at = excluded.expires_at, size_bytes = 0, reply = null, process = excluded.process
+              expires_at = excluded.expires_at, size_bytes = 0, reply = null, process = excluded.process,
+              lease = excluded.lease
             where r.expires_at <= ${now}
             returning claim`,
-          parameters: [claim, account, digest, BigInt(Math.ceil(leaseMs)), process],
+          parameters: [claim, account, digest, BigInt(Math.ceil(leaseMs)), process, own.lease],
         },
         { text: 'select digest, done, reply from {replies} where claim = ?1', parameters: [claim] },
       ])
-      if (taken.length > 0) return { state: 'mine' }
+      const [taken = [], found = []] = await orGiveBack(claim, own, answer)
+      if (taken.length > 0) {
+        leases.set(claim, own)
+        return { state: 'mine' }
+      }
       const row = found[0]!
       if (readText(row, 'digest') !== digest) return { state: 'mismatch' }
       const reply = readOptionalText(row, 'reply')
@@ -68,6 +94,7 @@ export function createSqlIdempotency(
           ],
         },
       ])
+      leases.delete(claim)
       // A separate transaction can be retried if another one locks the totals of the same accounts in another order.
       await database.batch([
         {
@@ -79,13 +106,14 @@ export function createSqlIdempotency(
     },
 
     async abandon(claim) {
-      // If this process was silent for too long, another one may have the lease now.
-      await database.all({
-        text: `delete from {replies} where claim = ?1 and done = 0
-          and (process is null or process = ?2 or process not in (select id from {processes}))`,
-        parameters: [checkText(claim, 'claim'), (await processes.current()) ?? null],
-      })
+      const own = leases.get(checkText(claim, 'claim'))
+      // If this process was silent for too long, another one may have the key now, under a lease of its own.
+      if (own === undefined) return
+      leases.delete(claim)
+      await orGiveBack(claim, own, database.batch([returnLease(claim, own.lease)]))
     },
+
+    close: returns.close,
   }
 }
 

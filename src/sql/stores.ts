@@ -15,6 +15,7 @@ import type {
   RouteDisabled,
   TotalsBehind,
   WatchLost,
+  WatchRestored,
 } from '../contracts/index.js'
 import { functionSchema, functionsSchema, type OptionSchemas } from '../rules/read-options.js'
 import { readJson } from './cells.js'
@@ -42,14 +43,14 @@ export interface DurableStoresOptions {
   /** How long `calls` keeps how calls ended, in milliseconds. 30 days by default. */
   readonly keepCallsMs?: number
   /**
-   * Called for a route whose row cannot be used, when changes are no longer reported, for each process that was cleared,
+   * Called for a route whose row cannot be used, when changes are no longer reported and when they are again, for each process that was cleared,
    * and when the totals of reports are behind. By default, emits a process warning.
    */
   readonly onEvent?: (event: StoresEvent) => void
 }
 
 /** The events of the stores themselves. The router reports all others. */
-export type StoresEvent = RouteDisabled | WatchLost | ProcessCleared | TotalsBehind
+export type StoresEvent = RouteDisabled | WatchLost | WatchRestored | ProcessCleared | TotalsBehind
 
 export const durableSchemas: OptionSchemas<DurableStoresOptions> = {
   adapters: functionsSchema<AdapterFactory>(
@@ -109,12 +110,13 @@ export function createDurableStores({
     adapters: options.adapters ?? {},
     onEvent: reporter(options),
   })
+  const idempotency = createSqlIdempotency(database, processes)
   return {
     credentials: createSqlCredentials(database, options.otherTokens ?? false),
     catalogue: createSqlCatalogue(database),
     ledger,
     providers,
-    idempotency: createSqlIdempotency(database, processes),
+    idempotency,
     calls,
     connect: createSqlConnect(database),
     database,
@@ -122,6 +124,7 @@ export function createDurableStores({
     ...(options.adapters !== undefined && { adapters: options.adapters }),
     ready,
     async close() {
+      idempotency.close()
       try {
         await providers.close?.()
       } finally {
@@ -156,6 +159,8 @@ function warningOf(event: StoresEvent): string {
   switch (event.type) {
     case 'watch-lost':
       return `The stores of compat-router no longer report changes, so nothing is cached: ${event.why}`
+    case 'watch-restored':
+      return `The stores of compat-router report changes again after ${Math.round(event.afterMs / 1_000)} seconds`
     case 'route-disabled':
       return `compat-router leaves out the route ${JSON.stringify(event.routeId)}: ${event.why}`
     case 'process-cleared':

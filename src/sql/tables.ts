@@ -400,7 +400,8 @@ function replyTables({ name, integer, keyed, busy }: SchemaWords): readonly stri
       expires_at ${integer} not null,
       size_bytes ${integer} not null,
       reply text,
-      process ${name}
+      process ${name},
+      lease ${name}
     ) ${keyed}`,
     'create index compat_replies_expiry on {replies} (expires_at)',
     'create index compat_replies_process on {replies} (process) where done = 0',

@@ -2,16 +2,16 @@ import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/index.js'
-import { createCompatRouter, memoryCatalogue, memoryProviders } from '../../src/index.js'
+import { cachedCredentials, createCompatRouter, memoryCatalogue, memoryProviders } from '../../src/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import { jsonBytes } from '../../src/protocol/wire-bytes.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
 import { listenHttp } from './listen-http.js'
 import { createPool } from './postgres.js'
 
-// Runs as a process of its own that is meant to be killed or stopped: a router on a socket, with two models. `fast`
+// Runs as a process of its own that is meant to be killed or stopped: a router on a socket, with three models. `fast`
 // answers at once. `slow` sends tokens until the process reads a line, `finish`, from standard input. Writes its port to
-// standard output, and each event of its stores.
+// standard output, and each event of its stores. `paced` sends a few tokens at a model's pace.
 
 export interface RouterStart {
   readonly engine: 'SQLite' | 'PostgreSQL'
@@ -22,6 +22,8 @@ export interface RouterStart {
 }
 
 const TOKEN_MS = 20
+const PACED_TOKENS = 10
+const MODELS = ['fast', 'paced', 'slow']
 const start = JSON.parse(process.argv[2]!) as RouterStart
 const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const options = { onEvent: (event: object) => void write({ event }) }
@@ -42,7 +44,8 @@ const USAGE: ProviderEvent = { type: 'usage', usage: { prompt: 10, completion: 2
 const adapter: ProviderAdapter = {
   async chat({ request, signal }, take) {
     await take([choice({ content: 'Hello' })])
-    while (request.model === 'slow' && !isFinished) {
+    let left = request.model === 'paced' ? PACED_TOKENS : 0
+    while (request.model === 'slow' ? !isFinished : left-- > 0) {
       await delay(TOKEN_MS)
       if (signal.aborted) throw signal.reason
       await take([choice({ content: ' there' })])
@@ -53,8 +56,11 @@ const adapter: ProviderAdapter = {
 }
 const router = createCompatRouter({
   stores,
-  catalogue: memoryCatalogue(['fast', 'slow'].map((id) => ({ id, prices: { input: '1', output: '1' } }))),
-  providers: memoryProviders([{ id: 'p', models: { fast: 'fast', slow: 'slow' }, adapter }]),
+  credentials: cachedCredentials(stores.credentials),
+  catalogue: memoryCatalogue(MODELS.map((id) => ({ id, prices: { input: '1', output: '1' } }))),
+  providers: memoryProviders([
+    { id: 'p', models: Object.fromEntries(MODELS.map((id) => [id, id])), adapter },
+  ]),
   onEvent: (event) => {
     if (event.type !== 'request-start' && event.type !== 'request-end') write({ event })
   },

@@ -13,6 +13,7 @@ export interface OpenCall {
 }
 
 export interface RouterProcess {
+  readonly port: number
   /** The events of the process so far. */
   readonly events: readonly { readonly type: string; readonly [name: string]: unknown }[]
   /** Returns the text of a short call. */
@@ -69,6 +70,7 @@ export async function startRouter(start: RouterStart): Promise<RouterProcess> {
       }),
     })
   return {
+    port: listening,
     events,
     ended,
     call: async (token) => (await ask('fast', token)).text(),

@@ -18,7 +18,7 @@ import { connectTo, createPool, createTestDatabase, type TestDatabase } from '..
 
 /** A pool whose queries fail before or after they reach the server, as a test chooses. */
 function createFaultyPool(pool: pg.Pool) {
-  const faults: { match: string; when: 'before' | 'after'; error: Error }[] = []
+  const faults: { match: string | RegExp; when: 'before' | 'after'; error: Error }[] = []
   const faulty: PostgresPool = {
     async connect() {
       const client = (await pool.connect()) as pg.PoolClient
@@ -27,7 +27,7 @@ function createFaultyPool(pool: pg.Pool) {
         removeListener: client.removeListener.bind(client) as PostgresClient['removeListener'],
         release: client.release.bind(client),
         async query(query) {
-          const index = faults.findIndex(({ match }) => query.text.includes(match))
+          const index = faults.findIndex(({ match }) => query.text.search(match) >= 0)
           const [fault] = index < 0 ? [] : faults.splice(index, 1)
           if (fault?.when === 'before') throw fault.error
           const result = await client.query(query as pg.QueryConfig)
@@ -38,7 +38,7 @@ function createFaultyPool(pool: pg.Pool) {
       return wrapped
     },
   }
-  const fail = (match: string, when: 'before' | 'after', code: string, message = code) =>
+  const fail = (match: string | RegExp, when: 'before' | 'after', code: string, message = code) =>
     faults.push({ match, when, error: Object.assign(new Error(message), { code }) })
   return { faulty, fail, left: () => faults.length }
 }
@@ -89,6 +89,40 @@ describe('a PostgreSQL store in trouble', () => {
     expect(await stores.ledger.balance('alice', context)).toEqual({ posted: 0n, held: 0n, available: 0n })
     expect(await createAdmin(stores).maintenance.verify()).toEqual([])
     await stores.close()
+  })
+
+  it('frees a key within seconds whose claim or return had no answer, and no other call’s', async () => {
+    const { faulty, fail, left } = createFaultyPool(database.pool)
+    const [stores, other] = [faulty, database.pool].map((pool) => postgresStores(pool, { schema: 'keys' }))
+    await stores!.ready()
+    const claim = (of: typeof stores, name: string) =>
+      of!.idempotency.claim({ claim: name, account: 'alice', digest: 'd', leaseMs: 600_000 }, context)
+    const stateOf = async (name: string) => (await claim(other, name)).state
+
+    // The claim was committed, and the connection lost with its answer.
+    fail(/^commit$/, 'after', 'ECONNRESET')
+    await expect(claim(stores, 'claimed')).rejects.toThrow('ECONNRESET')
+    await expect.poll(() => stateOf('claimed')).toBe('mine')
+
+    // The key is given back once the database answers again.
+    expect(await claim(stores, 'returned')).toEqual({ state: 'mine' })
+    for (let times = 0; times < 3; times++) fail('delete from "keys".replies', 'before', 'ECONNRESET')
+    await expect(stores!.idempotency.abandon('returned', context)).rejects.toThrow('ECONNRESET')
+    expect(await stateOf('returned')).toBe('in-flight')
+    await expect.poll(() => stateOf('returned')).toBe('mine')
+    expect(left()).toBe(0)
+
+    // The return was committed without an answer, and another call has the key by now.
+    expect(await claim(stores, 'taken')).toEqual({ state: 'mine' })
+    fail(/^commit$/, 'after', 'ECONNRESET')
+    await expect(stores!.idempotency.abandon('taken', context)).rejects.toThrow('ECONNRESET')
+    expect(await stateOf('taken')).toBe('mine')
+    expect(await claim(stores, 'last')).toEqual({ state: 'mine' })
+    fail(/^commit$/, 'before', 'ECONNRESET')
+    await expect(stores!.idempotency.abandon('last', context)).rejects.toThrow('ECONNRESET')
+    await expect.poll(() => stateOf('last')).toBe('mine')
+    expect(await stateOf('taken')).toBe('in-flight')
+    await Promise.all([stores!.close(), other!.close()])
   })
 
   it('fails only the call whose text the server cannot encode', async () => {

@@ -50,6 +50,7 @@ it('the PostgreSQL listener hears a notification that arrives while the process 
     pool: { connect: async () => client },
     queries,
     onLost: (why) => lost.push(why),
+    onRestored: () => undefined,
   })
   onTestFinished(() => listener.close())
   const isConnected = new Promise<void>((resolve) => {
@@ -85,6 +86,7 @@ it.each(Array.from({ length: 12 }, (_, turns) => turns))(
       },
       queries: createFakeQueries((payload) => client.emit('notification', { channel: CHANNEL, payload })),
       onLost: () => undefined,
+      onRestored: () => undefined,
     })
     end = listener.watch('credentials', () => undefined)
     await ended

@@ -101,7 +101,8 @@ describe('a change watch in PostgreSQL', () => {
 
     pooler.isDeaf = false
     expect(await heard.connection()).toBe(true)
-    expect(events).toHaveLength(1)
+    expect(events).toHaveLength(2)
+    expect(events[1]).toEqual({ type: 'watch-restored', afterMs: expect.any(Number) })
   })
 
   it('does not count as connected if it ends while it waits for its first notification', async () => {

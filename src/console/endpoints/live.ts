@@ -154,6 +154,8 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
       return `The route ${event.routeId} is used again: ${event.why}`
     case 'watch-lost':
       return `The stores no longer report changes, so nothing is cached: ${event.why}`
+    case 'watch-restored':
+      return `The stores report changes again, after ${Math.round(event.afterMs / 1_000)} s`
     case 'process-cleared':
       return `The process ${event.process} no longer responds: ${event.holds} holds and ${event.keys} keys are free`
     case 'totals-behind':
