@@ -81,8 +81,9 @@ export class CallIds {
 
 /** Returns ids for the calls of a conversation, or undefined if an API takes the given ones. */
 export function callIdsFor(given: Iterable<string>, fitting: (id: string) => string): CallIds | undefined {
-  const known = new Set<string>()
+  let known: Set<string> | undefined
   for (const id of given) {
+    known ??= new Set()
     if (id === '' || known.has(id) || fitting(id) !== id) return new CallIds(fitting)
     known.add(id)
   }

@@ -60,10 +60,11 @@ const LONGER_IDS = 'call_10000 call_10000'
  */
 export function addedWords(messages: readonly ChatMessage[]): readonly string[] {
   const words: string[] = []
-  const known = new Set<string>()
+  let known: Set<string> | undefined
   for (const message of messages) {
     const { content, role, tool_call_id: id } = message
     for (const callId of CHAT_CALLS.callsOf(message)) {
+      known ??= new Set()
       if (callId === '' || known.has(callId)) words.push(LONGER_IDS)
       else known.add(callId)
     }
@@ -71,8 +72,8 @@ export function addedWords(messages: readonly ChatMessage[]): readonly string[] 
       words.push(attachedWords(id), ANSWER)
   }
   const settled = settleResults(messages, WORDS_ALONE)
-  for (const [position, message] of settled.entries())
-    if (isUnanswered(settled[position - 1], message)) words.push(ANSWER)
+  for (let position = 1; position < settled.length; position++)
+    if (isUnanswered(settled[position - 1], settled[position]!)) words.push(ANSWER)
   if (settled === messages) return words
   const given = new Set(messages)
   for (const message of settled) if (!given.has(message)) words.push(String(message.content))

@@ -18,7 +18,6 @@ export function memoryCalls(options: MemoryCallsOptions = {}): CallStore {
   const { max = DEFAULT_MAX } = readOptions(callsSchema, options, 'memoryCalls')
   /** The call at each position modulo `max`. */
   const calls: KeptCall[] = []
-  const byId = new Map<string, KeptCall>()
   /** The position of the next call. */
   let end = 0
 
@@ -43,15 +42,12 @@ export function memoryCalls(options: MemoryCallsOptions = {}): CallStore {
 
   return {
     record(call) {
-      const index = end % max
-      const oldest = calls[index]
-      if (oldest !== undefined) byId.delete(oldest.id)
-      calls[index] = call
-      byId.set(call.id, call)
+      calls[end % max] = call
       end++
     },
     async find(account, id) {
-      const known = byId.get(id)
+      // An index would cost every call, and a look-up by the request's id reads the list anyway.
+      const known = calls.find((call) => call.id === id)
       if (known !== undefined && (account === undefined || ownerOfCall(known)?.account === account)) {
         return known
       }

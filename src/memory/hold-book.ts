@@ -1,7 +1,7 @@
 import { createDeadlineHeap, type Due } from '../base/deadline-heap.js'
 import type { CallFacts, Charge, Credits, HoldRequest, LimitUse } from '../contracts/index.js'
 import { fixedFacts } from './ledger-input.js'
-import { RecentMap } from './recent-map.js'
+import { RecentKeys, RecentMap } from './recent-map.js'
 
 /** A hold that still counts against its account. */
 export interface OpenHold extends Due {
@@ -35,6 +35,10 @@ export interface SettledHold {
   readonly position: number
 }
 
+export function isOpen(hold: OpenHold | SettledHold): hold is OpenHold {
+  return 'deadline' in hold
+}
+
 /**
  * The state of each hold, and the hold of each claim. It knows nothing about balances.
  *
@@ -42,10 +46,11 @@ export interface SettledHold {
  * Forgetting a settled hold releases its claim.
  */
 export class HoldBook {
-  private readonly openHolds = new Map<string, OpenHold>()
+  /** The open and the settled ones: a look-up in so large a map is most of what a hold costs. */
+  private readonly holds = new Map<string, OpenHold | SettledHold>()
   private readonly byDeadline = createDeadlineHeap<OpenHold>()
   private readonly endedHolds: RecentMap<EndedHold>
-  private readonly settledHolds: RecentMap<SettledHold>
+  private readonly settledIds: RecentKeys
   /** The id of the open or settled hold that has each claim. */
   private readonly claimants = new Map<string, string>()
   /** Expired holds that {@link takeExpired} has not returned. */
@@ -53,11 +58,17 @@ export class HoldBook {
 
   constructor(keepClosed: number) {
     this.endedHolds = new RecentMap(keepClosed, (holdId) => this.expired.delete(holdId))
-    this.settledHolds = new RecentMap(keepClosed, (holdId, { claim }) => this.releaseClaim(holdId, claim))
+    this.settledIds = new RecentKeys(keepClosed)
+  }
+
+  /** Returns a hold that is open or settled. */
+  find(holdId: string): OpenHold | SettledHold | undefined {
+    return this.holds.get(holdId)
   }
 
   open(holdId: string): OpenHold | undefined {
-    return this.openHolds.get(holdId)
+    const hold = this.holds.get(holdId)
+    return hold !== undefined && isOpen(hold) ? hold : undefined
   }
 
   ended(holdId: string): EndedHold | undefined {
@@ -65,7 +76,8 @@ export class HoldBook {
   }
 
   settled(holdId: string): SettledHold | undefined {
-    return this.settledHolds.get(holdId)
+    const hold = this.holds.get(holdId)
+    return hold === undefined || isOpen(hold) ? undefined : hold
   }
 
   /** Returns the id of the open or settled hold that has this claim. */
@@ -75,7 +87,7 @@ export class HoldBook {
 
   /** Adds an open hold and gives it its claim. */
   add(hold: OpenHold): void {
-    this.openHolds.set(hold.holdId, hold)
+    this.holds.set(hold.holdId, hold)
     this.byDeadline.add(hold)
     if (hold.claim !== undefined) this.claimants.set(hold.claim, hold.holdId)
   }
@@ -83,7 +95,8 @@ export class HoldBook {
   /** Ends an open hold without a charge, and releases its claim. */
   release(hold: OpenHold): void {
     const { holdId, claim } = hold
-    this.close(hold)
+    this.holds.delete(holdId)
+    this.byDeadline.remove(hold)
     this.releaseClaim(holdId, claim)
     this.endedHolds.add(holdId, { claim })
   }
@@ -95,13 +108,15 @@ export class HoldBook {
 
   /** Settles a hold that is not settled, whatever its state, and gives it the claim. */
   settle(holdId: string, settled: SettledHold): void {
-    const hold = this.openHolds.get(holdId)
-    if (hold !== undefined) this.close(hold)
+    const open = this.open(holdId)
+    if (open !== undefined) this.byDeadline.remove(open)
     else {
       this.endedHolds.delete(holdId)
       this.expired.delete(holdId)
     }
-    this.settledHolds.add(holdId, settled)
+    this.holds.set(holdId, settled)
+    const forgotten = this.settledIds.add(holdId)
+    if (forgotten !== undefined) this.forgetSettled(forgotten)
     if (settled.claim !== undefined) this.claimants.set(settled.claim, holdId)
   }
 
@@ -126,9 +141,11 @@ export class HoldBook {
     return taken
   }
 
-  private close(hold: OpenHold): void {
-    this.openHolds.delete(hold.holdId)
-    this.byDeadline.remove(hold)
+  private forgetSettled(holdId: string): void {
+    const settled = this.settled(holdId)
+    if (settled === undefined) return
+    this.holds.delete(holdId)
+    this.releaseClaim(holdId, settled.claim)
   }
 
   private releaseClaim(holdId: string, claim: string | undefined): void {

@@ -39,7 +39,7 @@ import { functionSchema, optionsSchema, readOptions, withMethods } from '../rule
 import { mustBe } from '../rules/schema-faults.js'
 import { checkList, checkObject, checkString, checkWhole } from '../rules/store-arguments.js'
 import { EntryLog, type KeptEntry } from './entry-log.js'
-import { HoldBook, type OpenHold, openHold } from './hold-book.js'
+import { HoldBook, isOpen, type OpenHold, openHold } from './hold-book.js'
 import {
   addCredits,
   addUse,
@@ -162,11 +162,10 @@ export function memoryLedger(
     checkHold(request)
     const now = expireNow()
     const { account: name, beforeBalance = 0, holdId, replaces } = request
-    const known = holds.open(holdId)
-    if (known !== undefined)
+    const known = holds.find(holdId)
+    if (known !== undefined && isOpen(known))
       return isRepeat(known, request) ? granted(request, known, now) : { ok: false, reason: 'conflict' }
-    if (holds.settled(holdId) !== undefined || holds.ended(holdId) !== undefined)
-      return { ok: false, reason: 'closed' }
+    if (known !== undefined || holds.ended(holdId) !== undefined) return { ok: false, reason: 'closed' }
     if (replaces !== undefined && holds.settled(replaces) !== undefined)
       return { ok: false, reason: 'closed' }
 
@@ -242,9 +241,9 @@ export function memoryLedger(
     const now = expireNow()
     const { holdId, limits = NO_LIMITS } = request
     const payer = request.facts.account
-    const first = holds.settled(holdId)
-    if (first !== undefined)
-      return { repeated: true, charge: copyCharge(first.charge), overdraft: overdraftOf(payer) }
+    const known = holds.find(holdId)
+    if (known !== undefined && !isOpen(known))
+      return { repeated: true, charge: copyCharge(known.charge), overdraft: overdraftOf(payer) }
 
     // Everything that can throw comes before the first change, because a rejection changes nothing.
     for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
@@ -254,11 +253,10 @@ export function memoryLedger(
     const entry: Mutable<KeptEntry> = { at: now, kind: 'charge', postings, holdId, charge, facts }
     if (limits.length > 0) entry.limits = limits.map(copyUse)
 
-    const open = holds.open(holdId)
-    const wanted = request.claim ?? (open ?? holds.ended(holdId))?.claim
+    const wanted = request.claim ?? (known ?? holds.ended(holdId))?.claim
     const claimant = wanted === undefined ? undefined : holds.claimant(wanted)
     const hasClaim = claimant === undefined || claimant === holdId
-    if (open !== undefined) free(open)
+    if (known !== undefined) free(known)
     const position = log.add(entry)
     holds.settle(holdId, { claim: hasClaim ? wanted : undefined, charge, position })
     for (const { account, amount } of sums) accountOf(account).posted += amount

@@ -49,7 +49,7 @@ export class UpstreamExchange implements Receiver {
    */
   private unsent: { readonly sender: Sender; readonly options: SentRequest } | undefined
   private dispatchedAgain = false
-  private readonly events: ProviderEvent[] = []
+  private events: ProviderEvent[] = []
   private bytes = 0
   /** The size of the request, which undici keeps until the reply ends. */
   private sentBytes = 0
@@ -289,7 +289,8 @@ export class UpstreamExchange implements Receiver {
     if (this.state === 'settled' || this.waiting) return
     if (this.isUnread) this.readEnd()
     // The receiver gets its own list. Ours lives as long as the reply and must not keep events alive.
-    const events = this.events.splice(0)
+    const { events } = this
+    if (events.length > 0) this.events = []
     if (this.failure !== undefined && events.length === 0) {
       this.settle()
       return

@@ -19,10 +19,15 @@ export function orderChoices(choices: readonly unknown[], n: number, losses: Los
     return [joinChoices(objects, losses), ...choices.filter((choice) => !isObject(choice))]
   }
   if (objects.length < choices.length || choices.length > n) return choices
-  const indexes = new Set<number>()
-  for (const { index } of objects) if (isIndex(index, n)) indexes.add(index)
-  if (indexes.size === objects.length) return choices
+  if (haveOwnIndexes(objects, n)) return choices
   return objects.map((choice, position) => renumbered(choice, position, losses))
+}
+
+function haveOwnIndexes(choices: readonly JsonObject[], n: number): boolean {
+  if (choices.length === 1) return isIndex(choices[0]!.index, n)
+  const indexes = new Set<number>()
+  for (const { index } of choices) if (isIndex(index, n)) indexes.add(index)
+  return indexes.size === choices.length
 }
 
 /** Whether a value is the index of one of `n` choices. */

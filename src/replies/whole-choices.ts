@@ -50,7 +50,9 @@ export function readChoices(
   if (!Array.isArray(given)) throw invalidReply('choices is not a list')
   const shallow = isTooDeep(completion) ? withoutDepths(given, losses) : given
   const choices: WholeChoice[] = []
-  for (const [position, choice] of orderChoices(shallow, n, losses).entries()) {
+  const ordered = orderChoices(shallow, n, losses)
+  for (let position = 0; position < ordered.length; position++) {
+    const choice = ordered[position]
     if (!isObject(choice)) {
       if (saysNothing(choice)) losses.mend('choice-skipped')
       else losses.add('a choice is not an object', choice)

@@ -47,8 +47,10 @@ class Admitting<A extends Asked = Asked> implements Admitted<A> {
   request!: HeldRequest<A>
   /** `model` */
   model!: Model
-  /** What must be undone at the end, the latest first. */
-  readonly ends: (() => void)[] = []
+  /** Ends what `place` or `visit` began. */
+  leave: (() => void) | undefined
+  /** Ends what `memory` began. */
+  giveBack: (() => void) | undefined
 
   constructor(
     readonly parts: Admission,
@@ -107,7 +109,8 @@ export async function admit<A extends Asked>(
     }
     await run(request)
   } finally {
-    for (const end of request.ends) end()
+    request.giveBack?.()
+    request.leave?.()
   }
 }
 
@@ -119,13 +122,13 @@ function findCaller(request: Admitting): Awaitable<void> {
   })
 }
 
-function enter({ caller, ends, parts }: Admitting): void {
-  ends.unshift(parts.inFlight.enter(caller.principal))
+function enter(request: Admitting): void {
+  request.leave = request.parts.inFlight.enter(request.caller.principal)
 }
 
 /** A shutdown does not wait for a count. */
-function visit({ caller, ends, parts }: Admitting): void {
-  ends.unshift(parts.inFlight.visit(caller.principal))
+function visit(request: Admitting): void {
+  request.leave = request.parts.inFlight.visit(request.caller.principal)
 }
 
 function askHost({ arrival, caller, parts }: Admitting): Awaitable<void> {
@@ -137,7 +140,7 @@ function openMemory(request: Admitting): void {
   memory.checkRoom()
   const opened = memory.open(request.caller.principal.account)
   request.memory = opened
-  request.ends.unshift(() => opened.end())
+  request.giveBack = () => opened.end()
 }
 
 function readBody(request: Admitting): Awaitable<void> {

@@ -46,7 +46,7 @@ export class InFlight {
     return () => {
       leave()
       this.count--
-      if (this.count === 0) for (const resume of this.waiting.splice(0)) resume()
+      if (this.count === 0 && this.waiting.length > 0) for (const resume of this.waiting.splice(0)) resume()
     }
   }
 

@@ -13,7 +13,7 @@ import type {
 import type { LedgerCall, LedgerCallQuery, LedgerLookUps } from '../../contracts/look-ups.js'
 import { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
-import { within } from '../asking/within.js'
+import { isPromise, within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'
 import { reportUnavailable } from '../failures/store-failures.js'
 import { ChargeRequest } from './charge-request.js'
@@ -67,8 +67,9 @@ export class LedgerClient {
    * @returns the usable part of the ledger's answer. Undefined if there is none within `settleWaitMs`
    */
   settle(request: SettleRequest, requestId: string): Awaitable<SettleResult | undefined> {
-    this.settling.set(request.holdId, request)
-    return this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)
+    const answer = this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)
+    if (isPromise(answer)) this.settling.set(request.holdId, request)
+    return answer
   }
 
   /** Releases a hold and retries until that succeeds. A hold that cannot be released in time expires. */
@@ -121,7 +122,8 @@ export class LedgerClient {
   /** Ends a request whose hold was not counted, since it may not have been taken. */
   private readonly ended = (): void => {
     this.underWay--
-    if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()
+    if (this.underWay > 0 || this.waiting.length === 0) return
+    for (const resume of this.waiting.splice(0)) resume()
   }
 
   private readonly endedWithHold = ({ settles }: LedgerRequest<unknown>): void => {

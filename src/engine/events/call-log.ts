@@ -218,8 +218,8 @@ function explain(
 }
 
 function freezeList(list: readonly object[]): void {
+  for (let index = 0; index < list.length; index++) Object.freeze(list[index])
   Object.freeze(list)
-  for (const item of list) Object.freeze(item)
 }
 
 /** A client may send its key in this header by mistake. */

@@ -210,6 +210,8 @@ function moveTroubled(
   const first: Route[] = []
   const last: Route[] = []
   const behind: { routeId: string; why: string }[] = []
+  if (!routes.some((route) => health.troubleOf(route) !== undefined))
+    return { ordered: routes, behind: undefined }
   for (const route of routes) {
     const why = health.troubleOf(route)
     if (why === undefined) first.push(route)
@@ -218,5 +220,5 @@ function moveTroubled(
       behind.push({ routeId: route.id, why })
     }
   }
-  return last.length === 0 ? { ordered: routes, behind: undefined } : { ordered: [...first, ...last], behind }
+  return { ordered: [...first, ...last], behind }
 }

@@ -78,8 +78,10 @@ export function withoutRequest({ atLeast, atMost, hasMedia }: InputEstimate): In
 }
 
 function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
-  for (const [position, message] of request.messages.entries()) addMessage(message, position, sums)
-  for (const words of addedWords(request.messages)) {
+  const { messages } = request
+  for (let position = 0; position < messages.length; position++)
+    addMessage(messages[position]!, position, sums)
+  for (const words of addedWords(messages)) {
     sums.message()
     sums.text(words, false)
   }

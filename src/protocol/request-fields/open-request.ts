@@ -53,8 +53,8 @@ export function closeRequest({ outline, reading }: OpenRequest): CommonRequest {
   return {
     model: outline.model,
     own: ownFields(outline),
-    unlisted: [...unlisted.values()],
-    leftOut: [...leftOut],
+    unlisted,
+    leftOut,
   }
 }
 

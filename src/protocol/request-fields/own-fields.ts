@@ -184,8 +184,13 @@ export const OUTLINE_CODES = [
   ['session_id', 'invalid_session_id'],
 ] as const satisfies readonly (readonly [string, ErrorCode])[]
 
+/** Most requests have none of these. Without the schema they take a microsecond and a kilobyte less. */
+const BESIDE_MODEL = [...OUTLINE_NAMES].filter((name) => name !== 'model')
+
 /** Reads the model and the router's own fields. If any is invalid, adds faults to `reading` and returns undefined. */
 export function readOutline(body: JsonObject, reading: RequestReading): RequestOutline | undefined {
+  const { model } = body
+  if (typeof model === 'string' && isModelKey(model) && isModelAlone(body)) return { model }
   const outline = outlineSchema.safeParse(body)
   if (outline.success) {
     if (!isModelKey(outline.data.model)) throw modelNotFound(outline.data.model)
@@ -193,6 +198,12 @@ export function readOutline(body: JsonObject, reading: RequestReading): RequestO
   }
   reading.faults.addIssues(outline.error.issues)
   return undefined
+}
+
+function isModelAlone(body: JsonObject): boolean {
+  for (let index = 0; index < BESIDE_MODEL.length; index++)
+    if (body[BESIDE_MODEL[index]!] !== undefined) return false
+  return true
 }
 
 /** Returns the router's own fields. Throws 400 if only one of `provider` and `provider_key` is present. */

@@ -19,17 +19,27 @@ export const TOO_MUCH_JSON = `must be JSON nested no deeper than ${MAX_DEPTH}, a
 /** Notes from reading a request: its faults, the parameters that a host must name, and the omitted members. */
 export class RequestReading {
   readonly faults = new RequestFaults()
-  /** The parameters that the host must name, by their name. */
-  readonly unlisted = new Map<string, Unlisted>()
-  /** The paths of unknown members, without positions, such as `messages.parsed_text`. */
-  readonly leftOut = new Set<string>()
+  /** By their name. Undefined until there is one, like the next. */
+  private named: Map<string, Unlisted> | undefined
+  private left: Set<string> | undefined
   /** The JSON texts of the request. */
   readonly innerJson = new InnerJson()
   /** Whether a prompt cache mark was seen. */
   marksCache = false
 
+  /** The parameters that the host must name. */
+  get unlisted(): readonly Unlisted[] {
+    return this.named === undefined ? [] : [...this.named.values()]
+  }
+
+  /** The paths of unknown members, without positions, such as `messages.parsed_text`. */
+  get leftOut(): readonly string[] {
+    return this.left === undefined ? [] : [...this.left]
+  }
+
   mustBeNamed(name: string, param: string): void {
-    if (!this.unlisted.has(name)) this.unlisted.set(name, { name, param })
+    this.named ??= new Map()
+    if (!this.named.has(name)) this.named.set(name, { name, param })
   }
 
   /** Adds a fault if JSON text takes the request beyond the limits of a body. */
@@ -38,8 +48,9 @@ export class RequestReading {
   }
 
   leaveOut(place: string, member: string): void {
-    if (this.leftOut.size >= MAX_LEFT_OUT) return
-    this.leftOut.add(`${place.replace(/\.\d+/g, '')}.${cleanLabel(member, SHOWN_CHARS)}`)
+    this.left ??= new Set()
+    if (this.left.size >= MAX_LEFT_OUT) return
+    this.left.add(`${place.replace(/\.\d+/g, '')}.${cleanLabel(member, SHOWN_CHARS)}`)
   }
 }
 

@@ -13,17 +13,21 @@ import { BETWEEN_THOUGHTS, completeDetails } from './complete-details.js'
 
 /** Parts the thoughts of each choice by a blank line, since chats have one text for all of them. */
 export class Thoughts {
-  private readonly said = new Set<number>()
-  private readonly apart = new Set<number>()
+  /** The choices that have a thought, and those whose next one is a further one. Undefined until there is one. */
+  private said: Set<number> | undefined
+  private apart: Set<number> | undefined
 
   begin(choice: number): void {
-    if (this.said.has(choice)) this.apart.add(choice)
+    if (this.said?.has(choice) !== true) return
+    this.apart ??= new Set()
+    this.apart.add(choice)
   }
 
   /** Returns text of a thought, after a blank line if it is the first one of a further thought. */
   parted(choice: number, text: string): string {
+    this.said ??= new Set()
     this.said.add(choice)
-    return this.apart.size > 0 && this.apart.delete(choice) ? `${BETWEEN_THOUGHTS}${text}` : text
+    return this.apart?.delete(choice) === true ? `${BETWEEN_THOUGHTS}${text}` : text
   }
 }
 

@@ -71,7 +71,7 @@ export function findNamedItems(
     items.push(new NamedItem(found, item.place as string))
   }
   if (reading.faults.list.length > 0) throw reading.faults.error([])
-  return { items, bytes, leftOut: [...reading.leftOut] }
+  return { items, bytes, leftOut: reading.leftOut }
 }
 
 /**
