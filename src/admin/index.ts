@@ -85,6 +85,7 @@ export { type ToJson, toJson } from './to-json.js'
 export type { LimitRequest, LimitRow, LimitsAdmin, LimitsQuery, NewLimit } from './usage-limits.js'
 export type { UserAppsAdmin } from './user-apps.js'
 export type { Discrepancy } from './verify.js'
+export type { VerifiedDays, VerifyDaysQuery } from './verify-days.js'
 
 /**
  * Everything that a host's own admin pages need, as functions. Bad input rejects with a `TypeError` or a `RangeError`

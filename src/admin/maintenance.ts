@@ -10,6 +10,7 @@ import { clearTotals, foldAccounts, foldTotals } from '../sql/totals.js'
 import { freeHold, type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { readRoutes } from './routes.js'
 import { type Discrepancy, MIN_PRUNE_DAYS, readDiscrepancies } from './verify.js'
+import { type VerifiedDays, type VerifyDaysQuery, verifyDays } from './verify-days.js'
 
 export interface MaintenanceAdmin {
   /**
@@ -18,6 +19,12 @@ export interface MaintenanceAdmin {
    * ones. Returns at most 1,000 differences. Returns none if the ledger is correct.
    */
   verify(): Promise<readonly Discrepancy[]>
+  /**
+   * Verifies the entries, postings and totals of the days in UTC that have been over for an hour, from the one after the last
+   * that was sound, and then all balances and reserved credit. Each day is a step of its own: if the process ends or `signal`
+   * is aborted, the next call continues. It does not compare limits.
+   */
+  verifyDays(query?: VerifyDaysQuery): Promise<VerifiedDays>
   /**
    * Deletes holds that ended more than this many days ago (at least 30), with their claims, a few thousand at a time.
    * Keeps entries. A settlement repeated after that would post again. Returns the number of deleted holds.
@@ -49,6 +56,7 @@ export function createMaintenanceAdmin(
 ): MaintenanceAdmin {
   return {
     verify: () => readDiscrepancies(database),
+    verifyDays: (query) => verifyDays(database, query),
 
     async pruneHolds(olderThanDays) {
       if (!(olderThanDays >= MIN_PRUNE_DAYS)) {

@@ -17,7 +17,7 @@ import {
   totalOf,
   wholeSum,
 } from '../sql/sums.js'
-import { ACCOUNT_SUMS, CHARGE_SUMS, POSTING_SUMS } from '../sql/total-columns.js'
+import { ACCOUNT_SUMS, CHARGE_SUMS, DAY_MS, POSTING_SUMS, QUARTER_MS } from '../sql/total-columns.js'
 import { CHARGE_KEYS, chargesByKeys } from '../sql/totals.js'
 import { isKeyed, isSummed } from '../sql/unsummed.js'
 
@@ -65,6 +65,12 @@ export interface Discrepancy {
   readonly message: string
 }
 
+/** Times from one on and before another, in milliseconds since the Unix epoch. */
+export interface Period {
+  readonly from: number
+  readonly to: number
+}
+
 /** The fewest days after which an ended hold may be deleted. */
 export const MIN_PRUNE_DAYS = 30
 
@@ -81,10 +87,12 @@ const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount
 const MISPOSTED = `(case when e.kind = 'charge' then ${isUnequal('p.amount')} else ${UNLIKE_SHOWN} end)`
 const DEBITED_OTHERWISE = isDebitedOtherwise('p.amount')
 
-/** The postings of each entry: their sum, the largest credit or else debit, the maximum and the minimum. */
-const BY_ENTRY = `select entry_id, ${sumOf('amount', 'sum')}, max(amount) as most, min(amount) as least,
+/** SQL for the postings of each entry: their sum, the largest credit or else debit, the maximum and the minimum. */
+export const byEntry = (
+  postings: string,
+): string => `select entry_id, ${sumOf('amount', 'sum')}, max(amount) as most, min(amount) as least,
     ${partsOf('case when max(amount) > 0 then max(amount) else min(amount) end', 'largest')}
-  from {postings} group by entry_id`
+  from ${postings} group by entry_id`
 
 /**
  * SQL for the most that a charge `e` with balanced postings `s` owed to one account: its base or its markup, or both if
@@ -97,32 +105,44 @@ const DUE = `case
   else e.markup end`
 
 /**
- * Compares each part of the books with its expected value, in both directions. Each query scans a table once and looks up
+ * SQL that compares balances with `sums` by account, in both directions. As below, each query scans a table once and looks up
  * the other side by key: in SQLite, a full join would scan all rows for each row.
  */
-function comparedBooks(database: SqlDatabase): readonly string[] {
+export function comparedBalances(database: SqlDatabase): readonly string[] {
   return [
     `select case when a.id is null then 'missing-account' else 'balance' end as what, s.account as id,
     ${postedPartsOf(database, 'found')}, s.sum_high as expected_high, s.sum_low as expected_low,
     cast(null as text) as shown
-  from (${POSTED}) s left join {accounts} a on a.id = s.account`,
+  from sums s left join {accounts} a on a.id = s.account`,
     `select 'balance' as what, a.id, ${postedPartsOf(database, 'found')}, 0 as expected_high, 0 as expected_low, null as shown
   from {accounts} a
-  where ${postedOf(database)} <> 0 and not exists (select 1 from {postings} p where p.account = a.id)`,
+  where ${postedOf(database)} <> 0 and not exists (select 1 from sums s where s.account = a.id)`,
+  ]
+}
+
+/** SQL that compares each account's reserved credit with its open holds. */
+export function comparedHolds(): readonly string[] {
+  return [
     `select 'held' as what, s.account as id,
     ${partsOf('coalesce(a.held, 0)', 'found')}, s.sum_high as expected_high, s.sum_low as expected_low, null as shown
   from (${HELD}) s left join {accounts} a on a.id = s.account`,
     `select 'held' as what, a.id, ${partsOf('a.held', 'found')}, 0 as expected_high, 0 as expected_low, null as shown
   from {accounts} a
   where a.held <> 0 and a.id not in (select account from {holds} where state = ${HOLD_STATE.open})`,
+  ]
+}
+
+/** SQL that compares entries with `by_entry`, their postings. */
+export function comparedEntries(entries: string): readonly string[] {
+  return [
     `select case when e.id is null then 'missing-entry' else 'entry' end as what, cast(s.entry_id as text) as id,
     case when e.id is null then s.largest_high else s.sum_high end as found_high,
     case when e.id is null then s.largest_low else s.sum_low end as found_low,
     0 as expected_high, 0 as expected_low, null as shown
-  from by_entry s left join {entries} e on e.id = s.entry_id
+  from by_entry s left join ${entries} e on e.id = s.entry_id
   where e.id is null or e.kind in ('charge', 'refund')`,
     `select 'share' as what, cast(e.id as text) as id, ${partsOf('s.most', 'found')}, ${partsOf(DUE, 'expected')}, null as shown
-  from by_entry s join {entries} e on e.id = s.entry_id
+  from by_entry s join ${entries} e on e.id = s.entry_id
   where e.kind = 'charge' and s.sum_high = 0 and s.sum_low = 0 and s.most <> ${DUE}`,
     `select case
       when not ${MISPOSTED} then 'posted'
@@ -143,14 +163,16 @@ function comparedBooks(database: SqlDatabase): readonly string[] {
       'expected',
     )},
     case when e.kind <> 'charge' and ${MISPOSTED} then e.postings end as shown
-  from {entries} e ${PAYER_POSTING}
+  from ${entries} e ${PAYER_POSTING}
   where ${MISPOSTED} or e.posted <> coalesce(p.amount, 0)`,
   ]
 }
 
-/** A table of kept totals, and SQL for the same rows from the entries that it contains. */
+/** Rows of a table of kept totals, and SQL for the same rows from what they add up. */
 interface Totals {
   readonly table: string
+  /** SQL that is true for these rows. */
+  readonly where: string
   readonly keys: readonly string[]
   readonly sums: readonly string[]
   readonly rows: string
@@ -158,22 +180,27 @@ interface Totals {
   readonly shown: 'cost' | 'earned'
 }
 
-function keptTotals(engine: SqlDatabase['engine']): readonly Totals[] {
-  const keyed = { from: '{entries} e', where: isKeyed(engine) }
-  const days = `(${accountRows(engine, 'charge', keyed)} union all ${accountRows(engine, 'refund', keyed)})`
-  const charges = `(${chargesByKeys(engine, isSummed(engine))})`
+/** All totals, or those of these days, without those of months. */
+export function keptTotals(engine: SqlDatabase['engine'], days?: Period): readonly Totals[] {
+  const within = (column: string) => (days ? ` and ${column} >= ${days.from} and ${column} < ${days.to}` : '')
+  const where = `true${within('starts_at')}`
+  const keyed = { from: '{entries} e', where: `${isKeyed(engine)}${within('e.at')}` }
+  const byDay = `(${accountRows(engine, 'charge', keyed)} union all ${accountRows(engine, 'refund', keyed)})`
+  const charges = `(${chargesByKeys(engine, `${isSummed(engine)}${within('e.at')}`)})`
   return [
-    { table: 'charge_totals', keys: CHARGE_KEYS, sums: CHARGE_SUMS, rows: charges, shown: 'cost' },
-    { table: 'account_totals', keys: ACCOUNT_KEYS, sums: ACCOUNT_SUMS, rows: days, shown: 'cost' },
     {
-      table: 'key_totals',
-      keys: KEY_KEYS,
-      sums: ACCOUNT_SUMS,
-      rows: `(${keyRows(engine, days)})`,
+      table: 'charge_totals',
+      where: `span in (${QUARTER_MS}, ${DAY_MS}) and ${where}`,
+      keys: CHARGE_KEYS,
+      sums: CHARGE_SUMS,
+      rows: charges,
       shown: 'cost',
     },
+    { table: 'account_totals', where, keys: ACCOUNT_KEYS, sums: ACCOUNT_SUMS, rows: byDay, shown: 'cost' },
+    ...(days === undefined ? [monthTotals(engine, where, byDay)] : []),
     {
       table: 'posting_totals',
+      where,
       keys: POSTING_KEYS,
       sums: POSTING_SUMS,
       rows: `(${postingRows(engine, keyed)})`,
@@ -182,8 +209,14 @@ function keptTotals(engine: SqlDatabase['engine']): readonly Totals[] {
   ]
 }
 
-/** Compares kept totals with the entries that they contain: the sums of each key on two sides must be equal. */
-function comparedTotals({ table, keys, sums, rows, shown }: Totals): string {
+/** The totals by key of these months, and SQL for their days. */
+export function monthTotals(engine: SqlDatabase['engine'], where: string, days: string): Totals {
+  const rows = `(${keyRows(engine, days)})`
+  return { table: 'key_totals', where, keys: KEY_KEYS, sums: ACCOUNT_SUMS, rows, shown: 'cost' }
+}
+
+/** SQL that compares kept totals with what they add up: the sums of each key on two sides must be equal. */
+export function comparedTotals({ table, where, keys, sums, rows, shown }: Totals): string {
   const columns = [...keys, ...sums].join(', ')
   const difference = (column: string) => wholeSum(`side * ${column}`)
   const differs = sums.map((name) => {
@@ -196,7 +229,7 @@ function comparedTotals({ table, keys, sums, rows, shown }: Totals): string {
       ${shownOn(1, 'high')} as found_high, ${shownOn(1, 'low')} as found_low,
       ${shownOn(-1, 'high')} as expected_high, ${shownOn(-1, 'low')} as expected_low, cast(null as text) as shown
     from (
-      select 1 as side, ${columns} from {${table}}
+      select 1 as side, ${columns} from {${table}} where ${where}
       union all select -1 as side, ${columns} from ${rows} c
     ) sides
     group by ${keys.join(', ')} having ${differs.flat().join(' or ')}`
@@ -254,14 +287,24 @@ function comparedBuckets(database: SqlDatabase): readonly string[] {
 
 /** Compares the whole books with themselves, in one snapshot. */
 export async function readDiscrepancies(database: SqlDatabase): Promise<readonly Discrepancy[]> {
-  const parts = [
-    ...comparedBooks(database),
+  return compareAll(database, `sums as (${POSTED}), by_entry as (${byEntry('{postings}')})`, [
+    ...comparedBalances(database),
+    ...comparedHolds(),
+    ...comparedEntries('{entries}'),
     ...keptTotals(database.engine).map(comparedTotals),
     ...comparedBuckets(database),
-  ]
+  ])
+}
+
+/** Returns at most 1,000 differences that these comparisons find in one snapshot. */
+export async function compareAll(
+  database: SqlDatabase,
+  tables: string,
+  parts: readonly string[],
+): Promise<readonly Discrepancy[]> {
   const rows = await database.all({
     isReport: true,
-    text: `with by_entry as (${BY_ENTRY}) select * from (${parts.join(' union all ')}) compared
+    text: `with ${tables} select * from (${parts.join(' union all ')}) compared
       where what like 'missing-%' or what = 'totals' or ${isOther('found', 'expected')}
       order by what, id limit 1000`,
   })

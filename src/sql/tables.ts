@@ -131,8 +131,9 @@ function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords
  * - `account_totals` are the charges and refunds of a day, account, key, app, model and provider, and `key_totals` those of a
  *   month, account and key.
  * - `posting_totals` are the postings of a day, account and app, without those of its own charges.
+ * - `verified` has one row at most: all days before this time were verified.
  */
-function totalTables({ name, integer, busy, busyKeyed }: SchemaWords): readonly string[] {
+function totalTables({ name, integer, busy, busyKeyed, plain }: SchemaWords): readonly string[] {
   const sums = (columns: readonly string[]) =>
     columns.map((column) => `${column} ${integer} not null`).join(',\n      ')
   return [
@@ -171,6 +172,8 @@ function totalTables({ name, integer, busy, busyKeyed }: SchemaWords): readonly 
       ${sums(POSTING_SUMS)},
       primary key (account, app_id, starts_at)
     ) ${busyKeyed}`,
+    'create index compat_posting_totals_at on {posting_totals} (starts_at)',
+    `create table {verified} (until ${integer} not null) ${plain}`,
   ]
 }
 

@@ -37,7 +37,7 @@ const POSTGRES_ENTRIES = 20_000
 const POSTGRES_ROWS = 200
 
 /** Once a day has been over for so long, its entries are added to the totals by account. */
-const SPARE_MS = 3_600_000
+export const SPARE_MS = 3_600_000
 /** If so many wait earlier, these are added too: a report by key reads all that wait. */
 const MAX_WAITING = 300_000
 

@@ -295,6 +295,7 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   'accounts.suspend': accountRow,
   'accounts.resume': accountRow,
   'maintenance.verify': { args: () => [] },
+  'maintenance.verifyDays': { optional: [0], args: () => [{ since: 1_700_000_000_000 }], free: ['since'] },
   'maintenance.rebuildTotals': { args: () => [] },
   'maintenance.pruneHolds': { args: () => [30] },
 }

@@ -396,6 +396,12 @@ describe('the command line', () => {
       said: '',
     })
     expect(await run('--json maintenance verify')).toEqual({ exitCode: 0, out: '[]\n', said: '' })
+    expect(await run('maintenance verify --new')).toEqual({
+      exitCode: 0,
+      out: 'The books are sound: every balance, hold and charge adds up.\n',
+      said: expect.stringMatching(/^0 days verified: the days before \d{4}-\d\d-\d\d are sound\n$/),
+    })
+    expect((await run('--json maintenance verify --since 2026-01-01')).out).toBe('[]\n')
     expect((await run('maintenance prune-holds --days 30')).said).toBe('0 holds deleted\n')
     expect((await run('maintenance prune-holds --days 3')).said).toContain('at least 30 days')
   })

@@ -250,8 +250,12 @@ describe.each(engineNames)('the totals by account and key on %s', (name) => {
         await step(place)
         if (place % 40 === 39) await compare()
       }
+      expect(await admin.maintenance.verifyDays()).toMatchObject({ discrepancies: [] })
       await foldAll(stores)
       await compare()
+      expect(await admin.maintenance.verifyDays({ since: now - 110 * DAY_MS })).toMatchObject({
+        discrepancies: [],
+      })
     },
     240_000,
   )

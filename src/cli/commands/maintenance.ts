@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { OpenHoldsQuery } from '../../admin/index.js'
+import type { Discrepancy, OpenHoldsQuery } from '../../admin/index.js'
+import { present } from '../../base/present.js'
 import { formatTime } from '../context/output.js'
-import { parseInteger } from '../context/parse.js'
+import { parseInteger, parseTime } from '../context/parse.js'
 import type { Noun } from './noun.js'
 
 export const maintenance: Noun = {
@@ -18,8 +19,19 @@ export const maintenance: Noun = {
     verify: (command, context) =>
       command
         .description('compare balances, holds and entries with all postings; exits with 1 if any differ')
-        .action(async () => {
-          const found = await (await context.reader()).maintenance.verify()
+        .option('--new', 'only the days that are over and were not verified yet, then balances and holds')
+        .option('--since <day>', 'as --new, but from this day on, such as 2026-01-31', parseTime)
+        .action(async (query: { new?: true; since?: number }) => {
+          const { maintenance } = await context.reader()
+          let found: readonly Discrepancy[]
+          if (query.new || query.since !== undefined) {
+            const verified = await maintenance.verifyDays(present({ since: query.since }))
+            found = verified.discrepancies
+            const days = verified.days === 1 ? '1 day' : `${verified.days} days`
+            context.say(
+              `${days} verified: the days before ${new Date(verified.until).toISOString().slice(0, 10)} are sound`,
+            )
+          } else found = await maintenance.verify()
           context.show(
             found,
             found.map(({ message: _, ...row }) => row),

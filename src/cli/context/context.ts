@@ -24,7 +24,7 @@ export type AdminReader = {
     : Pick<Admin[Group], Extract<keyof Admin[Group], Reading>>
 }
 
-type Reading = 'list' | `list${string}` | 'find' | 'balance' | 'spend' | 'openHolds' | 'verify'
+type Reading = 'list' | `list${string}` | 'find' | 'balance' | 'spend' | 'openHolds' | 'verify' | 'verifyDays'
 
 /** The parts that a command works with. The database is opened on first use. */
 export interface CommandContext {
