@@ -91,7 +91,6 @@ export type TakeEvents = (events: readonly ProviderEvent[], heldBytes?: number) 
 export interface ProviderRequest {
   /** The provider's name of the model. */
   model: string
-  [field: string]: unknown
 }
 
 /** Implements one provider's API. Serves the operations for which it has a method. */

@@ -1,3 +1,5 @@
+import type { ConversationSettings } from './settings.js'
+
 /** A place up to which the provider may cache the prompt. */
 export interface Cacheable {
   /** Whether everything up to and including this may be cached. */
@@ -115,10 +117,10 @@ export interface ToolResult {
 /** What was said in a conversation at one time, in no API's words. */
 export type Turn = Instructions | Question | Answer | ToolResult
 
-/** A request with its conversation in no API's words. Its settings have the names and values of a chat. */
+/** A request in no API's words. */
 export interface ConversationRequest {
   /** The provider's name of the model. */
   model: string
   turns: readonly Turn[]
-  [setting: string]: unknown
+  settings: ConversationSettings
 }

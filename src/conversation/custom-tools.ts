@@ -1,16 +1,9 @@
 import { parseInner, parseText } from '../protocol/inner-json.js'
-import { isObject, type JsonObject } from '../protocol/json-values.js'
+import { isObject } from '../protocol/json-values.js'
+import type { CustomTool, FunctionTool } from './settings.js'
 
 /** The only argument of a function that stands for a custom tool with text input. */
 const INPUT = 'input'
-
-/** What a custom tool is. */
-export interface CustomTool {
-  readonly name: unknown
-  readonly description?: unknown
-  /** The members `syntax` and `definition`. Undefined if the input may be any text. */
-  readonly grammar?: JsonObject | undefined
-}
 
 const PARAMETERS = {
   type: 'object',
@@ -23,14 +16,16 @@ const PARAMETERS = {
 export const ADDED_TO_CUSTOM = `${JSON.stringify(PARAMETERS, null, 8)}Takes plain text. The input must match this grammar:`
 
 /** Returns the function that stands for a custom tool at providers that know functions alone. */
-export function functionForCustom({ description, grammar, name }: CustomTool): JsonObject {
-  const words = typeof description === 'string' ? [description] : []
+export function functionForCustom({ cache, description, grammar, name }: CustomTool): FunctionTool {
+  const words = description === undefined ? [] : [description]
   if (grammar !== undefined)
-    words.push(`The input must match this ${grammar.syntax ?? ''} grammar:\n${grammar.definition ?? ''}`)
+    words.push(`The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`)
   return {
+    kind: 'function',
     name,
     description: words.length === 0 ? 'Takes plain text.' : words.join('\n\n'),
     parameters: PARAMETERS,
+    cache,
   }
 }
 

@@ -9,13 +9,17 @@ import type {
   Turn,
 } from './conversation.js'
 import { hasCacheMark, readContent, readText } from './read-chat-content.js'
+import { readFields } from './read-fields.js'
 import { readDetail, textIn, texts } from './thoughts.js'
 import { unsupported } from './unsupported.js'
 
-/** Reads a chat as a conversation. Its settings keep their names. */
-export function readChat(chat: ChatRequest): ConversationRequest {
-  const { messages, ...settings } = chat
-  return Object.assign(settings, { turns: readTurns(messages) })
+/**
+ * Reads a chat as a conversation.
+ *
+ * @param kept the fields that an adapter itself reads, as the client sent them
+ */
+export function readChat(chat: ChatRequest, kept?: readonly string[]): ConversationRequest {
+  return { model: chat.model, turns: readTurns(chat.messages), settings: readFields(chat, kept) }
 }
 
 /**

@@ -85,7 +85,14 @@ const CHAT_SETTINGS = {
 export const NAMES_IN_CHAT: NamePlace = { ...CHAT_SETTINGS, messages: [CHAT_MESSAGE] }
 
 /** Where a conversation has them. */
-export const NAMES_IN_CONVERSATION: NamePlace = { ...CHAT_SETTINGS, turns: [{ toolCalls: [{ name: NAME }] }] }
+export const NAMES_IN_CONVERSATION: NamePlace = {
+  turns: [{ toolCalls: [{ name: NAME }] }],
+  settings: {
+    tools: [{ name: NAME }],
+    toolChoice: { name: NAME, tools: [{ name: NAME }] },
+    others: CHAT_SETTINGS,
+  },
+}
 
 const RESPONSES_TOOL = ({ type }: JsonObject): NamePlace | undefined => {
   if (type === 'namespace') return { tools: [RESPONSES_TOOL] }

@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatRequest } from '../protocol/chat-request.js'
 import type { JsonObject } from '../protocol/json-values.js'
+import { CACHE_MARK, writeFields } from './chat-fields.js'
 import type {
   Answer,
   ConversationRequest,
@@ -13,12 +14,9 @@ import type {
 import { toCustomArguments } from './custom-tools.js'
 import { reasoningOf, writeDetail } from './thoughts.js'
 
-/** The only mark that the router accepts. */
-const CACHE = { type: 'ephemeral' }
-
-/** Writes a conversation as a chat. Its settings already are those of a chat. */
-export function writeChat({ model, turns, ...settings }: ConversationRequest): ChatRequest {
-  return Object.assign({ model, messages: turns.map(writeMessage) }, settings)
+/** Writes a conversation as a chat. */
+export function writeChat({ model, settings, turns }: ConversationRequest): ChatRequest {
+  return Object.assign({ model, messages: turns.map(writeMessage) }, writeFields(settings))
 }
 
 function writeMessage(turn: Turn): ChatMessage {
@@ -45,7 +43,7 @@ function plainlyMarked(parts: readonly Part[], message: ChatMessage): void {
   const [only] = parts
   if (parts.length === 1 && only?.type === 'text' && only.isRefusal === undefined) {
     message.content = only.text
-    if (only.cache) message.cache_control = CACHE
+    if (only.cache) message.cache_control = CACHE_MARK
   } else message.content = plainly(parts)
 }
 
@@ -73,7 +71,7 @@ function writeReply(answer: Answer): ChatMessage {
   }
   if (toolCalls.length > 0) {
     message.tool_calls = toolCalls.map(writeCall)
-    if (toolCalls.some(({ cache }) => cache)) message.cache_control = CACHE
+    if (toolCalls.some(({ cache }) => cache)) message.cache_control = CACHE_MARK
   }
   return message
 }
@@ -87,7 +85,7 @@ function writeCall({ id, input, kind, name, signature }: ToolCall): JsonObject {
 
 function writePart(part: Part): JsonObject {
   const written = part.type === 'text' ? writeText(part) : writeMedia(part)
-  if (part.cache) written.cache_control = CACHE
+  if (part.cache) written.cache_control = CACHE_MARK
   return written
 }
 

@@ -1,12 +1,8 @@
-import type {
-  AdapterRun,
-  ProviderCall,
-  ProviderEvent,
-  ProviderRequest,
-  TakeEvents,
-} from '../contracts/providers.js'
+import type { AdapterRun, ProviderCall, ProviderEvent, TakeEvents } from '../contracts/providers.js'
+import type { ConversationRequest } from '../conversation/conversation.js'
 import { CustomInput, functionForCustom, toCustomInput } from '../conversation/custom-tools.js'
 import type { CallPiece, ProviderDelta } from '../conversation/delta.js'
+import type { ConversationSettings, CustomTool, Tool } from '../conversation/settings.js'
 import type { ChatMessage, ChatRequest } from '../protocol/chat-request.js'
 import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
 
@@ -18,58 +14,73 @@ export interface TakenTools {
 }
 
 /**
- * Returns an adapter's method for an API that has no `functions`, the older form of tools, and perhaps no custom tools.
- * The provider gets functions instead. Clients get back calls in the form in which they named the tools. A request that
- * has neither is passed on unchanged.
+ * Returns an adapter's method for an API that has no older form of tools, and perhaps no custom tools. The provider gets
+ * functions instead. Clients get back calls in the form in which they named the tools. A request that has neither is
+ * passed on unchanged.
  */
-export function withPlainFunctions<Request extends ProviderRequest>(
+export function withPlainFunctions(
   { customTools, singleCalls }: TakenTools,
-  run: AdapterRun<Request>,
-): AdapterRun<Request> {
+  run: AdapterRun<ConversationRequest>,
+): AdapterRun<ConversationRequest> {
   return (call, take) => {
-    const plain = plainly({ customTools, singleCalls }, call, take)
-    return run(plain.call, plain.take)
+    const { olderTools = false, tools } = call.request.settings
+    const custom = new Set(customTools ? [] : tools.filter(isCustom).map(({ name }) => name))
+    if (!olderTools && custom.size === 0) return run(call, take)
+    const settings = { ...call.request.settings, olderTools: undefined }
+    if (custom.size > 0) Object.assign(settings, plainTools(settings))
+    if (olderTools && singleCalls) settings.parallelCalls = false
+    const request: ConversationRequest = { ...call.request, settings }
+    return run({ ...call, request }, taking(new GivenCalls(custom, olderTools), take))
   }
 }
 
-interface Exchange<Request extends ProviderRequest> {
-  readonly call: ProviderCall<Request>
-  readonly take: TakeEvents
+function taking(calls: GivenCalls, take: TakeEvents): TakeEvents {
+  return (events, heldBytes) =>
+    take(
+      events.flatMap((event) => calls.read(event)),
+      heldBytes,
+    )
 }
 
-function plainly<Request extends ProviderRequest>(
-  { customTools, singleCalls }: TakenTools,
-  call: ProviderCall<Request>,
-  take: TakeEvents,
-): Exchange<Request> {
-  const { request } = call
-  const isOlder = Array.isArray(request.functions)
-  const custom = new Set(customTools ? [] : toolsOf(request).flatMap(nameOfCustom))
-  if (!isOlder && custom.size === 0) return { call, take }
-  const calls = new GivenCalls(custom, isOlder)
-  const sent = withoutCustom(isOlder ? withoutOlder(request, singleCalls) : request, custom.size > 0)
+const isCustom = (tool: Tool): tool is CustomTool => tool.kind === 'custom'
+
+/** Returns the tools and the choice with functions instead of custom tools. */
+function plainTools({
+  toolChoice,
+  tools,
+}: ConversationSettings): Pick<ConversationSettings, 'toolChoice' | 'tools'> {
+  const isChosen = typeof toolChoice === 'object' && toolChoice.kind === 'custom'
   return {
-    call: { ...call, request: sent },
-    take: (events, heldBytes) =>
-      take(
-        events.flatMap((event) => calls.read(event)),
-        heldBytes,
-      ),
+    tools: tools.map((tool) => (isCustom(tool) ? functionForCustom(tool) : tool)),
+    toolChoice: isChosen ? { kind: 'function', name: toolChoice.name } : toolChoice,
   }
+}
+
+interface Exchange {
+  readonly call: ProviderCall<ChatRequest>
+  readonly take: TakeEvents
 }
 
 /**
  * Returns a call whose functions, calls and results have today's form, for a chat provider that does not know the older
  * one. Undefined if it has none of the older form.
  */
-export function withoutOlderForm(
-  call: ProviderCall<ChatRequest>,
-  take: TakeEvents,
-): Exchange<ChatRequest> | undefined {
-  const { functions, messages } = call.request
+export function withoutOlderForm(call: ProviderCall<ChatRequest>, take: TakeEvents): Exchange | undefined {
+  const { function_call: choice, functions, messages, tools } = call.request
   if (functions === undefined && !messages.some(isOlder)) return undefined
   const request: ChatRequest = Object.assign({}, call.request, { messages: toTodaysForm(messages) })
-  return plainly({ customTools: true, singleCalls: true }, { ...call, request }, take)
+  if (!Array.isArray(functions)) return { call: { ...call, request }, take }
+  const older = functions.map((definition: unknown) => ({ type: 'function', function: definition }))
+  Object.assign(request, {
+    functions: undefined,
+    function_call: undefined,
+    tools: [...(Array.isArray(tools) ? tools : []), ...older],
+    parallel_tool_calls: false,
+    ...(choice !== undefined && {
+      tool_choice: isObject(choice) ? { type: 'function', function: { name: choice.name } } : choice,
+    }),
+  })
+  return { call: { ...call, request }, take: taking(new GivenCalls(new Set(), true), take) }
 }
 
 function isOlder({ function_call: called, role }: ChatMessage): boolean {
@@ -86,52 +97,6 @@ function toTodaysForm(messages: readonly ChatMessage[]): ChatMessage[] {
     id = `function_call_${index}`
     return { ...rest, role: message.role, tool_calls: [{ id, type: 'function', function: called }] }
   })
-}
-
-function toolsOf({ tools }: ProviderRequest): readonly unknown[] {
-  return Array.isArray(tools) ? tools : []
-}
-
-function customOf(tool: unknown): JsonObject | undefined {
-  return isObject(tool) && isObject(tool.custom) ? tool.custom : undefined
-}
-
-function nameOfCustom(tool: unknown): string[] {
-  const name = textOf(customOf(tool)?.name)
-  return name === undefined ? [] : [name]
-}
-
-function withoutOlder<Request extends ProviderRequest>(request: Request, singleCalls: boolean): Request {
-  const { function_call: choice, functions } = request
-  const older = (functions as readonly unknown[]).map((definition) => ({
-    type: 'function',
-    function: definition,
-  }))
-  return Object.assign({}, request, {
-    functions: undefined,
-    function_call: undefined,
-    tools: [...toolsOf(request), ...older],
-    ...(choice !== undefined && {
-      tool_choice: isObject(choice) ? { type: 'function', function: { name: choice.name } } : choice,
-    }),
-    ...(singleCalls && { parallel_tool_calls: false }),
-  })
-}
-
-function withoutCustom<Request extends ProviderRequest>(request: Request, hasCustom: boolean): Request {
-  if (!hasCustom) return request
-  const tools = toolsOf(request).map((tool) => {
-    const custom = customOf(tool)
-    if (custom === undefined) return tool
-    const { description, format, name } = custom
-    const grammar = isObject(format) && isObject(format.grammar) ? format.grammar : undefined
-    const { cache_control: mark } = tool as JsonObject
-    const plain = { type: 'function', function: functionForCustom({ name, description, grammar }) }
-    return mark === undefined ? plain : { ...plain, cache_control: mark }
-  })
-  const chosen = customOf(request.tool_choice)
-  const choice = chosen === undefined ? {} : { tool_choice: { type: 'function', function: chosen } }
-  return { ...request, ...choice, tools }
 }
 
 const DROPPED: ProviderEvent = Object.freeze({

@@ -1,5 +1,6 @@
 import { isProviderError, ProviderError } from '../base/errors.js'
-import type { ProviderRequest } from '../contracts/providers.js'
+import { writeFields } from '../conversation/chat-fields.js'
+import type { ConversationRequest } from '../conversation/conversation.js'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
 
 const LONGEST_WORDS = 4_096
@@ -38,16 +39,21 @@ const NOT_FIELDS: ReadonlySet<string> = new Set(
  *
  * @param request as the client sent it, in the API of the provider
  */
-export function unknownField(failure: unknown, request: ProviderRequest): ProviderError | undefined {
+export function unknownField(failure: unknown, request: JsonObject): ProviderError | undefined {
   return asUnsupported(failure, (named) => named.find((path) => isIn(request, path)))
 }
 
-/** Does the same if the adapter made the request from a conversation, whose fields may have other names. */
-export function unknownSetting(failure: unknown, conversation: ProviderRequest): ProviderError | undefined {
-  return asUnsupported(
-    failure,
-    (named) => named.find((path) => isIn(conversation, path)) ?? sourceOf(named, conversation),
-  )
+/** Does the same if the adapter made the request from a conversation. Its client knows settings by the names of chats. */
+export function unknownSetting(
+  failure: unknown,
+  { settings }: Partial<ConversationRequest>,
+): ProviderError | undefined {
+  // A provider that has accepted the request knows its fields.
+  if (settings === undefined) return undefined
+  return asUnsupported(failure, (named) => {
+    const fields = writeFields(settings)
+    return named.find((path) => isIn(fields, path)) ?? sourceOf(named, fields)
+  })
 }
 
 function asUnsupported(
@@ -63,7 +69,7 @@ function asUnsupported(
   return new ProviderError('unsupported-request', message, fields)
 }
 
-function isIn(request: ProviderRequest, path: string): boolean {
+function isIn(request: JsonObject, path: string): boolean {
   const [field = '', member, ...deeper] = path.split('.')
   if (NOT_FIELDS.has(field) || deeper.length > 0 || !has(request, field)) return false
   if (member === undefined) return true
@@ -75,7 +81,7 @@ const has = (object: JsonObject, name: string): boolean =>
   Object.hasOwn(object, name) && object[name] !== undefined
 
 const OF_REASONING = ['reasoning_effort', 'reasoning']
-/** The fields of a conversation that become a field of the Responses or the Messages API. */
+/** The fields of a chat that become a field of the Responses or the Messages API. */
 const SOURCES: ReadonlyMap<string, readonly string[]> = new Map([
   ['reasoning', OF_REASONING],
   ['reasoning.effort', OF_REASONING],
@@ -92,6 +98,6 @@ const SOURCES: ReadonlyMap<string, readonly string[]> = new Map([
   ['metadata.user_id', ['user']],
 ])
 
-function sourceOf(named: readonly string[], request: ProviderRequest): string | undefined {
+function sourceOf(named: readonly string[], request: JsonObject): string | undefined {
   return named.flatMap((path) => SOURCES.get(path) ?? []).find((field) => has(request, field))
 }

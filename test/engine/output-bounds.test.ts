@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Model, Route } from '../../src/contracts/index.js'
-import { RequestedOutput } from '../../src/operations/chat/output-bounds.js'
+import { RequestedOutput, wantedByChat } from '../../src/operations/chat/output-bounds.js'
 import { upstreamRequest } from '../../src/operations/chat/route-request.js'
 import type { ChatRequest } from '../../src/protocol/chat-request.js'
 
@@ -23,7 +23,7 @@ function output(more: object, model = MODEL, neverOverdraw = false): RequestedOu
     charging: { holdOutputTokens: BY_DEFAULT },
     sizes: { replyBytes: 64 * 1_024 * 1_024 },
   }
-  return new RequestedOutput(request(more), model, { ...settings, neverOverdraw })
+  return new RequestedOutput(wantedByChat(request(more)), model, { ...settings, neverOverdraw })
 }
 
 /** The limits with the usual output, which is the only one unless the ledger chooses. */

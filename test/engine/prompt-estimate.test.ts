@@ -447,10 +447,16 @@ describe('the upper bound of a conversation whose results do not follow their ca
 })
 
 it('the upper bound of a prompt covers the functions that stand for custom tools', () => {
-  const grammar = { syntax: 'lark', definition: 'start: "a"' }
+  const grammar = { syntax: 'lark', definition: 'start: "a"' } as const
   for (const format of [undefined, grammar]) {
     const custom = { name: 'f', ...(format && { format: { type: 'grammar', grammar } }) }
-    const plain = functionForCustom({ name: 'f', grammar: format })
+    const { description, parameters } = functionForCustom({
+      kind: 'custom',
+      name: 'f',
+      grammar: format,
+      cache: false,
+    })
+    const plain = { name: 'f', description, parameters }
     const tools = (tool: object) => ({ tools: Array.from({ length: 50 }, () => tool) })
     const sent = bound([], tools({ type: 'function', function: plain }))
     expect(bound([], tools({ type: 'custom', custom }))).toBeGreaterThanOrEqual(sent)

@@ -26,7 +26,7 @@ const SAID = [{ role: 'user', content: 'Hi' }]
 const METHODS = ['chat', 'converse', 'responses', 'messages', 'embeddings'] as const
 type Method = (typeof METHODS)[number]
 /** The members of requests that have what was said. */
-const SPOKEN = ['messages', 'turns', 'input']
+const SPOKEN = ['messages', 'turns', 'input', 'items']
 
 const OPERATIONS: readonly { operation: Operation; body: object }[] = [
   { operation: chat, body: { messages: SAID } },
@@ -168,10 +168,11 @@ describe('a route', () => {
     ({ body, operation }) => {
       const read = operation.read({ value: { model: MODEL, ...body } }, {})
       const planned = planOf(operation, read)
-      const request = Object.values(read).find((value) => SPOKEN.some((name) => value?.[name] !== undefined))
-      for (const name of SPOKEN) {
-        if (request[name] !== undefined)
-          Object.defineProperty(request, name, { get: () => expect.fail('was read') })
+      for (const request of [read, ...Object.values(read)]) {
+        for (const name of SPOKEN) {
+          if (request?.[name] !== undefined)
+            Object.defineProperty(request, name, { get: () => expect.fail('was read') })
+        }
       }
       const adapter = Object.fromEntries(
         METHODS.map((method) => [method, async () => ({ terminated: true })]),

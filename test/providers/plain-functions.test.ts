@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
+import { writeFields } from '../../src/conversation/chat-fields.js'
 import type { ConversationRequest } from '../../src/conversation/conversation.js'
+import { readFields } from '../../src/conversation/read-fields.js'
 import { isObject } from '../../src/protocol/json-values.js'
 import { type TakenTools, withPlainFunctions } from '../../src/providers/plain-functions.js'
 import { createCall } from './openai-compatible/run-call.js'
@@ -9,23 +11,19 @@ const custom = { type: 'custom', custom: { name: 'patch', description: 'Changes 
 const plain = { type: 'function', function: { name: 'look' } }
 
 /** Sends a request to an adapter that replies with these events. */
-async function ask(
-  request: Omit<ConversationRequest, 'model' | 'turns'>,
-  taken: TakenTools,
-  replies: readonly ProviderEvent[],
-) {
+async function ask(fields: Record<string, unknown>, taken: TakenTools, replies: readonly ProviderEvent[]) {
   const sent: ConversationRequest[] = []
   const events: ProviderEvent[] = []
-  const run = withPlainFunctions<ConversationRequest>(taken, async (call, take) => {
+  const run = withPlainFunctions(taken, async (call, take) => {
     sent.push(call.request)
     await take(replies)
     return { terminated: true }
   })
-  const call = { ...createCall(), request: { model: 'm', turns: [], ...request } }
+  const call = { ...createCall(), request: { model: 'm', turns: [], settings: readFields(fields) } }
   await run(call, (some) => {
     events.push(...some)
   })
-  return { sent: sent[0]!, events }
+  return { sent: writeFields(sent[0]!.settings), events }
 }
 
 const NONE: TakenTools = { customTools: false, singleCalls: true }
@@ -108,8 +106,6 @@ describe('functions of the older form', () => {
       chunk({ tool_calls: [{ index: 0, function: { arguments: ' ' } }] }, 'tool_calls'),
     ])
     expect(sent).toEqual({
-      model: 'm',
-      turns: [],
       tools: [plain],
       tool_choice: { type: 'function', function: { name: 'look' } },
       parallel_tool_calls: false,

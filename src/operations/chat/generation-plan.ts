@@ -1,34 +1,27 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, OutputRange, Plan, PlanOptions, RoutedCall } from '../../contracts/operation.js'
-import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { contextLeft } from './context-left.js'
-import { leastHeld, RequestedOutput } from './output-bounds.js'
-import { estimatePrompt, predictedTokens, withoutRequest } from './prompt-estimate.js'
-import type { ParsedRequest } from './read-request.js'
-import { routeParameters, upstreamRequest } from './route-request.js'
+import { leastHeld, type OutputBounds, RequestedOutput, type WantedOutput } from './output-bounds.js'
+import { estimatePrompt, withoutRequest } from './prompt-estimate.js'
 
-/** The plan of one request whose settings are those of a chat, with one model. */
-export abstract class GenerationPlan<
-  Forward extends ProviderRequest,
-  Asked extends ParsedRequest<Forward> = ParsedRequest<Forward>,
-> implements Plan
-{
+/** The plan of one request for text of a model. */
+export abstract class GenerationPlan<Asked extends object> implements Plan {
   readonly choices: number
   private readonly output: RequestedOutput
-  /** The tokens of a predicted output, for each choice. */
-  private readonly predicted: number
   private estimate: InputEstimate | undefined
 
   constructor(
     protected asked: Asked,
-    private readonly model: Model,
+    wanted: WantedOutput,
+    protected readonly model: Model,
     private readonly options: PlanOptions,
+    /** The tokens of a predicted output, for each choice. */
+    private readonly predicted = 0,
   ) {
-    const { forward, n } = asked
-    this.output = new RequestedOutput(forward, model, options)
-    this.predicted = predictedTokens(forward, options)
-    this.choices = n
+    this.output = new RequestedOutput(wanted, model, options)
+    this.choices = wanted.choices
   }
 
   get input(): InputEstimate {
@@ -55,8 +48,8 @@ export abstract class GenerationPlan<
   }
 
   shortened(route: Route, outputTokens: number): string | undefined {
-    const { asked, output, predicted } = this
-    const each = Math.floor(outputTokens / asked.n) - predicted
+    const { choices, output, predicted } = this
+    const each = Math.floor(outputTokens / choices) - predicted
     // A thinking budget must be less than the output, so it shrinks with it.
     const half = output.thinking === 0 ? each : Math.floor((each + 1) / 2)
     const tokens = Math.max(each - output.thinking, half)
@@ -77,22 +70,20 @@ export abstract class GenerationPlan<
 
   abstract on(route: Route, onCallersKey: boolean): RoutedCall | undefined
 
-  /** Returns the request for a route, with the provider's name of the model, and for no more output than the hold covers. */
-  protected requestFor(route: Route, onCallersKey: boolean, outputTokens: number): Forward {
-    const { asked, model } = this
-    const bounds = this.output.bounds(this.boundWithin(outputTokens), route)
-    return upstreamRequest(routeParameters(asked, model, route, onCallersKey), model, route, bounds)
+  /** Returns the output limits of a route's request, which the hold covers. */
+  protected boundsOn(route: Route, outputTokens: number): OutputBounds {
+    return this.output.bounds(this.boundWithin(outputTokens), route)
   }
 
   /** Releases the request. See {@link Plan.forget}. */
   forget(): void {
     // A tenth of the time of spreads.
-    this.asked = Object.assign({}, this.asked, this.emptied(this.asked.forward.model))
+    this.asked = Object.assign({}, this.asked, this.emptied())
     if (this.estimate !== undefined && this.options.neverOverdraw) {
       this.estimate = withoutRequest(this.estimate)
     }
   }
 
   /** Returns the parts of the request that are large, without their content. */
-  protected abstract emptied(model: string): Pick<ParsedRequest<Forward>, 'forward'>
+  protected abstract emptied(): Partial<Asked>
 }

@@ -14,7 +14,7 @@ export const chat: ModelOperation<ParsedChatRequest> = {
   idPrefix: 'chatcmpl-',
   openapi: chatOpenApi,
   read: ({ value, sentText }) => parseChatRequest(value, sentText),
-  unsupported: unsupportedFields,
+  unsupported: ({ forward }, supported) => unsupportedFields(Object.entries(forward), supported),
   plan: (asked, model, options, reader) =>
     new ChatPlan(asked, model, options, reasoningNameFor(options.reasoningName, reader)),
 

@@ -1,7 +1,8 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { ChargingSettings, Sizes } from '../../contracts/limits.js'
 import type { OutputRange } from '../../contracts/operation.js'
-import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { Route } from '../../contracts/providers.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject } from '../../protocol/json-values.js'
 
 /** The output limits of one choice. The hold covers them, and the provider is never sent higher ones. */
@@ -14,6 +15,18 @@ export interface OutputBounds {
   readonly thinking: number
 }
 
+/** What a request says about its output. */
+export interface WantedOutput {
+  /** The client's own limit for a choice. 0 if there is none. */
+  readonly bound: number
+  /** The largest budget for thinking. 0 if there is none. */
+  readonly budget: number
+  readonly choices: number
+  /** The number of alternatives with the log probability of each token. Undefined without log probabilities. */
+  readonly alternatives: number | undefined
+  readonly stream: boolean
+}
+
 /** The output limits of one choice that a hold may cover. */
 export type BoundRange = Pick<OutputRange, 'least' | 'usual' | 'most'>
 
@@ -21,9 +34,8 @@ export type BoundRange = Pick<OutputRange, 'least' | 'usual' | 'most'>
 const LEAST_TOKENS = 256
 
 /**
- * The output limits of a request. If both `max_completion_tokens` and `max_tokens` are valid, the larger one applies. A
- * thinking budget must be below the output limit. If the client sets only a budget, the output limit leaves room for
- * it.
+ * The output limits of a request. A thinking budget must be below the output limit. If the client sets only a budget,
+ * the output limit leaves room for it.
  */
 export class RequestedOutput {
   /** See {@link OutputBounds}. */
@@ -37,7 +49,7 @@ export class RequestedOutput {
   private readonly mayBeTooLong: boolean
 
   constructor(
-    request: ProviderRequest,
+    wanted: WantedOutput,
     private readonly model: Model,
     private readonly options: {
       readonly charging: ChargingSettings
@@ -47,14 +59,14 @@ export class RequestedOutput {
   ) {
     const { sizes, neverOverdraw } = options
     const listed = model.maxOutputTokens ?? Infinity
-    const readable = readableTokens(request, sizes.replyBytes)
+    const readable = readableTokens(wanted, sizes.replyBytes)
     this.most = Math.min(listed, readable)
     this.mayBeTooLong = listed !== Infinity && listed > readable
-    const asked = Math.max(boundOf(request.max_completion_tokens), boundOf(request.max_tokens))
-    this.asked = Math.min(asked, this.most)
-    this.budget = thinkingBudget(request)
-    this.isSent = asked > 0 || neverOverdraw || this.mayBeTooLong
-    this.thinking = Math.min(this.budget, (this.asked || this.most) - 1)
+    const { bound, budget } = wanted
+    this.asked = Math.min(bound, this.most)
+    this.budget = budget
+    this.isSent = bound > 0 || neverOverdraw || this.mayBeTooLong
+    this.thinking = Math.min(budget, (this.asked || this.most) - 1)
   }
 
   /** @param room returns how many output tokens the model's context has left beside the prompt, at least up to `wanted` */
@@ -124,16 +136,11 @@ const BYTES_A_LOGPROB = 140
  * Returns how many tokens each choice may have so that the whole reply can still be read. With several choices or log
  * probabilities, a caller could request a longer reply, and nobody would pay for the rest.
  */
-function readableTokens(
-  { logprobs, n, stream, top_logprobs: top }: ProviderRequest,
-  replyBytes: number,
-): number {
-  const alternatives = typeof top === 'number' ? top : typeof logprobs === 'number' ? logprobs : 0
-  const isDetailed = alternatives > 0 || logprobs === true || typeof logprobs === 'number'
-  const choices = typeof n === 'number' ? n : 1
+function readableTokens({ alternatives, choices, stream }: WantedOutput, replyBytes: number): number {
+  const isDetailed = alternatives !== undefined
   if (!isDetailed && choices === 1) return Infinity
   const details = isDetailed ? BYTES_A_LOGPROB * (alternatives + 1) : 0
-  const bytes = choices * ((stream === true ? BYTES_AN_EVENT : BYTES_A_TOKEN) + details)
+  const bytes = choices * ((stream ? BYTES_AN_EVENT : BYTES_A_TOKEN) + details)
   return Math.max(1, Math.floor(replyBytes / bytes))
 }
 
@@ -142,12 +149,29 @@ export function isOutputBound(bound: unknown): bound is number {
   return Number.isSafeInteger(bound) && (bound as number) >= 1
 }
 
-function boundOf(bound: unknown): number {
+export function boundOf(bound: unknown): number {
   return isOutputBound(bound) ? bound : 0
 }
 
-function thinkingBudget(request: ProviderRequest): number {
-  const { chat_template_kwargs: template, reasoning, thinking, thinking_budget: budget } = request
+/**
+ * Returns what a chat says about its output. If both `max_completion_tokens` and `max_tokens` are valid, the larger one
+ * applies.
+ */
+export function wantedByChat(chat: ChatRequest): WantedOutput {
+  const { logprobs, max_completion_tokens: newer, max_tokens: older, n, stream, top_logprobs: top } = chat
+  const alternatives = typeof top === 'number' ? top : typeof logprobs === 'number' ? logprobs : 0
+  const isDetailed = alternatives > 0 || logprobs === true || typeof logprobs === 'number'
+  return {
+    bound: Math.max(boundOf(newer), boundOf(older)),
+    budget: thinkingBudget(chat),
+    choices: typeof n === 'number' ? n : 1,
+    alternatives: isDetailed ? alternatives : undefined,
+    stream: stream === true,
+  }
+}
+
+function thinkingBudget(chat: ChatRequest): number {
+  const { chat_template_kwargs: template, reasoning, thinking, thinking_budget: budget } = chat
   return Math.max(
     boundOf(budget),
     boundOf(isObject(reasoning) ? reasoning.max_tokens : undefined),

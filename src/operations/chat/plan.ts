@@ -7,15 +7,17 @@ import { readChat } from '../../conversation/read-chat.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { ModelReply } from '../../replies/model-reply.js'
 import { GenerationPlan } from './generation-plan.js'
-import { isOutputBound } from './output-bounds.js'
+import { isOutputBound, wantedByChat } from './output-bounds.js'
+import { predictedTokens } from './prompt-estimate.js'
 import type { ParsedChatRequest } from './read-request.js'
 import { ChatWriter } from './reply/chat-writer.js'
+import { routeParameters, upstreamRequest } from './route-request.js'
 import { type Conversing, routedCall } from './routed-call.js'
 
 const OUTPUT_FIELDS = ['max_completion_tokens', 'max_tokens'] as const
 
 /** The plan of one chat completion with one model. */
-export class ChatPlan extends GenerationPlan<ChatRequest> implements Conversing<'chat'> {
+export class ChatPlan extends GenerationPlan<ParsedChatRequest> implements Conversing<'chat'> {
   readonly api = 'chat'
   readonly omitsHints = false
 
@@ -25,7 +27,8 @@ export class ChatPlan extends GenerationPlan<ChatRequest> implements Conversing<
     options: PlanOptions,
     private readonly reasoningName: ReasoningName,
   ) {
-    super(asked, model, options)
+    const { forward } = asked
+    super(asked, wantedByChat(forward), model, options, predictedTokens(forward, options))
   }
 
   on(route: Route, onCallersKey: boolean): RoutedCall | undefined {
@@ -33,11 +36,13 @@ export class ChatPlan extends GenerationPlan<ChatRequest> implements Conversing<
   }
 
   ownRequest(route: Route, onCallersKey: boolean, outputTokens: number): ChatRequest {
-    return this.requestFor(route, onCallersKey, outputTokens)
+    const { asked, model } = this
+    const bounds = this.boundsOn(route, outputTokens)
+    return upstreamRequest(routeParameters(asked, model, route, onCallersKey), model, route, bounds)
   }
 
   conversation(route: Route, onCallersKey: boolean, outputTokens: number): ConversationRequest {
-    return readChat(this.requestFor(route, onCallersKey, outputTokens))
+    return readChat(this.ownRequest(route, onCallersKey, outputTokens), route.adapter.parameters)
   }
 
   reply(parts: ReplyParts): Reply {
@@ -56,7 +61,7 @@ export class ChatPlan extends GenerationPlan<ChatRequest> implements Conversing<
     return this.asked.forward
   }
 
-  protected emptied(model: string): Pick<ParsedChatRequest, 'forward'> {
-    return { forward: { model, messages: [] } }
+  protected emptied(): Pick<ParsedChatRequest, 'forward'> {
+    return { forward: { model: this.asked.model, messages: [] } }
   }
 }

@@ -1,7 +1,7 @@
 import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, PlanOptions } from '../../contracts/operation.js'
-import type { PromptEscapes, ProviderRequest } from '../../contracts/providers.js'
+import type { PromptEscapes } from '../../contracts/providers.js'
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { addedWords } from '../../conversation/chat-results.js'
 import { ADDED_TO_CUSTOM } from '../../conversation/custom-tools.js'
@@ -381,7 +381,7 @@ function controlsWrittenOut(json: string): string {
 }
 
 /** Counts the tokens of a predicted output. Rejected tokens are billed as output. */
-export function predictedTokens({ prediction }: ProviderRequest, counters: PromptCounters): number {
+export function predictedTokens({ prediction }: ChatRequest, counters: PromptCounters): number {
   const content = isObject(prediction) ? prediction.content : undefined
   if (content === undefined || content === null) return 0
   const tally = (counters.neverOverdraw ? counters.upperCounter : counters.counter).tally()

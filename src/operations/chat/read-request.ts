@@ -1,5 +1,4 @@
 import type { Asked } from '../../contracts/operation.js'
-import type { ProviderRequest } from '../../contracts/providers.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import type { SentText } from '../../protocol/request-body.js'
@@ -10,16 +9,14 @@ import { OUTLINE_NAMES } from '../../protocol/request-fields/own-fields.js'
 import { readParameters } from '../../protocol/request-fields/parameters.js'
 import { REFUSED_FIELDS, Spellings } from '../../protocol/request-fields/refused-fields.js'
 
-export interface ParsedRequest<Forward extends ProviderRequest> extends Asked {
+export interface ParsedChatRequest extends Asked {
   /** `n`, 1 if absent. */
   readonly n: number
   /** The request for providers, with the model key as `model`. */
-  readonly forward: Forward
+  readonly forward: ChatRequest
   /** Whether the request has a prompt cache mark. */
   readonly marksCache: boolean
 }
-
-export type ParsedChatRequest = ParsedRequest<ChatRequest>
 
 const NOT_PARAMETERS: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'messages', '__proto__'])
 const SPELLINGS = new Spellings([

@@ -8,6 +8,7 @@ import type {
   Route,
   TakeEvents,
 } from '../../contracts/providers.js'
+import { withoutField } from '../../conversation/chat-fields.js'
 import type { ConversationRequest } from '../../conversation/conversation.js'
 import { settled } from '../../conversation/turns.js'
 import { writeChat } from '../../conversation/write-chat.js'
@@ -68,12 +69,15 @@ export function convertedCall(
   onCallersKey: boolean,
 ): RoutedCall | undefined {
   const adapter: Methods = route.adapter
+  const { omitsHints } = request
   const reply = (parts: ReplyParts) => request.reply(parts)
   if (adapter.converse !== undefined) {
     return {
       run: (call, outputTokens, take) => {
         const conversation = settled(request.conversation(route, onCallersKey, outputTokens))
-        return runWith(adapter, 'converse', request, withRequest(call, conversation), take)
+        const sent = withRequest(call, conversation)
+        const run: AdapterRun<ConversationRequest> = (again, takes) => adapter.converse!(again, takes)
+        return omitsHints ? runWith(run, conversationWithout, sent, take) : run(sent, take)
       },
       reply,
     }
@@ -81,8 +85,9 @@ export function convertedCall(
   if (adapter.chat === undefined) return undefined
   return {
     run: (call, outputTokens, take) => {
-      const chat = writeChat(request.conversation(route, onCallersKey, outputTokens))
-      return runWith(adapter, 'chat', request, withRequest(call, chat), take)
+      const sent = withRequest(call, writeChat(request.conversation(route, onCallersKey, outputTokens)))
+      const run: AdapterRun<ChatRequest> = (again, takes) => adapter.chat!(again, takes)
+      return omitsHints ? runWith(run, chatWithout, sent, take) : run(sent, take)
     },
     reply,
   }
@@ -99,25 +104,38 @@ function withRequest<Request extends ProviderRequest>(
 /** Fields that agents send to every model, and that only suggest how it should work. */
 const HINTS = new Set<string | undefined>(['reasoning_effort', 'parallel_tool_calls', 'verbosity'])
 
+/** Returns a request without a field of a chat. Undefined if it has none, or if the engine has released it. */
+type WithoutField<Request> = (request: Partial<Request>, field: string) => Request | undefined
+
+const chatWithout: WithoutField<ChatRequest> = ({ messages, model, ...rest }, field) => {
+  if (model === undefined || messages === undefined || rest[field] === undefined) return undefined
+  return { ...rest, model, messages, [field]: undefined }
+}
+
+const conversationWithout: WithoutField<ConversationRequest> = ({ model, settings, turns }, field) => {
+  if (model === undefined || settings === undefined || turns === undefined) return undefined
+  const left = withoutField(settings, field)
+  return left === settings ? undefined : { model, turns, settings: left }
+}
+
 /**
  * Sends a request. If the adapter cannot express a hint, or its provider does not know it, sends it again without the
  * hint. Nothing of a reply has come by then.
  */
-async function runWith<Api extends 'converse' | 'chat'>(
-  adapter: Methods,
-  api: Api,
-  { omitsHints }: { readonly omitsHints: boolean },
-  call: Mutable<ProviderCall<Requests[Api]>>,
+async function runWith<Request extends ProviderRequest>(
+  run: AdapterRun<Request>,
+  without: WithoutField<Request>,
+  call: Mutable<ProviderCall<Request>>,
   take: TakeEvents,
 ): Promise<{ terminated: boolean }> {
-  if (!omitsHints) return adapter[api]!(call, take)
   try {
-    return await adapter[api]!(call, take)
+    return await run(call, take)
   } catch (failure) {
     const hint =
       isProviderError(failure) && failure.reason === 'unsupported-request' ? failure.param : undefined
-    if (!HINTS.has(hint) || call.request[hint!] === undefined) throw failure
-    call.request = Object.assign({}, call.request, { [hint!]: undefined })
-    return runWith(adapter, api, { omitsHints }, call, take)
+    const request = HINTS.has(hint) ? without(call.request, hint!) : undefined
+    if (request === undefined) throw failure
+    call.request = request
+    return runWith(run, without, call, take)
   }
 }

@@ -1,19 +1,18 @@
-import type { ProviderRequest } from '../../contracts/providers.js'
 import { isNeutral, KNOWN_FIELDS, SAME_FIELDS } from '../../protocol/request-fields/known-fields.js'
 
 const MAX_NAMED = 20
 /** Every route supports these. */
-const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'turns', 'stream', 'user'])
+const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'stream', 'user'])
 
-/** Returns at most 20 known fields of a request that have an effect but are not in a list. */
+/** Returns at most 20 known fields of a chat that have an effect but are not in a list. */
 export function unsupportedFields(
-  { forward }: { readonly forward: ProviderRequest },
+  fields: Iterable<readonly [field: string, value: unknown]>,
   supported: readonly string[],
 ): readonly string[] {
   const unsupported: string[] = []
-  for (const field of Object.keys(forward)) {
+  for (const [field, value] of fields) {
     if (unsupported.length >= MAX_NAMED) break
-    if (!ALWAYS_SUPPORTED.has(field) && !isNamed(field, supported) && !isNeutral(field, forward[field])) {
+    if (!ALWAYS_SUPPORTED.has(field) && !isNamed(field, supported) && !isNeutral(field, value)) {
       unsupported.push(field)
     }
   }

@@ -9,6 +9,7 @@ import type {
   RoutedCall,
 } from '../../contracts/operation.js'
 import type { ProviderAdapter, Route } from '../../contracts/providers.js'
+import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import type { AskedEmbeddings } from './read-request.js'
@@ -52,7 +53,7 @@ export class EmbeddingsPlan implements Plan {
     if (error !== undefined) return { refused: 'cannot serve so large a request', error }
     return {
       run: (call, _outputTokens, take) => {
-        const request = { ...this.asked.forward, model: upstreamModel }
+        const request: EmbeddingRequest = { ...this.asked.forward, model: upstreamModel }
         return adapter.embeddings(Object.assign(call, { request }), take)
       },
       reply: () => {

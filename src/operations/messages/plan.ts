@@ -13,18 +13,20 @@ import type { Route } from '../../contracts/providers.js'
 import type { ConversationRequest } from '../../conversation/conversation.js'
 import { writeChat } from '../../conversation/write-chat.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import { isObject } from '../../protocol/json-values.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { ModelReply } from '../../replies/model-reply.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import { contextLeft } from '../chat/context-left.js'
-import { leastHeld, type OutputBounds, RequestedOutput } from '../chat/output-bounds.js'
+import { boundOf, leastHeld, type OutputBounds, RequestedOutput } from '../chat/output-bounds.js'
 import {
   estimatePrompt,
   MOST_TOKENS_A_DOCUMENT,
   MOST_TOKENS_A_PART,
   withoutRequest,
 } from '../chat/prompt-estimate.js'
-import { routeParameters, upstreamRequest } from '../chat/route-request.js'
+import { conversationOn, withoutCacheMarks } from '../chat/route-conversation.js'
+import { keepsMarks } from '../chat/route-request.js'
 import { type Conversing, routedCall } from '../chat/routed-call.js'
 import { MessageWriter } from './reply/message-writer.js'
 import { blocksOf } from './request/blocks.js'
@@ -47,8 +49,14 @@ export class MessagesPlan implements Plan, Conversing<'messages'> {
   ) {
     const { max_tokens, stop_sequences: sequences, thinking } = asked.native
     this.stopSequences = new Set(Array.isArray(sequences) ? sequences : [])
-    const bounded = { model: asked.model, messages: [], max_tokens, thinking }
-    this.output = new RequestedOutput(bounded, model, options)
+    const wanted = {
+      bound: boundOf(max_tokens),
+      budget: boundOf(isObject(thinking) ? thinking.budget_tokens : undefined),
+      choices: 1,
+      alternatives: undefined,
+      stream: asked.stream,
+    }
+    this.output = new RequestedOutput(wanted, model, options)
   }
 
   get input(): InputEstimate {
@@ -109,9 +117,10 @@ export class MessagesPlan implements Plan, Conversing<'messages'> {
 
   conversation(route: Route, onCallersKey: boolean, outputTokens: number): ConversationRequest {
     const { asked, model } = this
-    const forward = conversationFor(asked, model, route)
-    const parameters = routeParameters({ forward, marksCache: asked.marksCache }, model, route, onCallersKey)
-    return upstreamRequest(parameters, model, route, this.boundsWithin(route, outputTokens))
+    const bounds = this.boundsWithin(route, outputTokens)
+    const conversation = conversationOn(conversationFor(asked, model, route), { model, route, bounds })
+    if (!asked.marksCache || keepsMarks(route, model, onCallersKey)) return conversation
+    return withoutCacheMarks(conversation)
   }
 
   reply(parts: ReplyParts): Reply {

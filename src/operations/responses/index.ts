@@ -1,6 +1,8 @@
 import { CompatError } from '../../base/errors.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { Operation } from '../../contracts/operation.js'
+import { namedSettings } from '../../conversation/chat-fields.js'
+import type { ConversationSettings } from '../../conversation/settings.js'
 import { errorReply } from '../../protocol/error-body.js'
 import { unsupportedFields } from '../chat/unsupported.js'
 import { responsesOpenApi } from './openapi.js'
@@ -19,6 +21,10 @@ const SPELT_HERE: ReadonlyMap<string, string> = new Map([
   ['logprobs', 'top_logprobs'],
 ])
 
+function* fieldsOf(settings: ConversationSettings): Generator<readonly [field: string, value: unknown]> {
+  for (const [, field, value] of namedSettings(settings)) yield [field, value]
+}
+
 /**
  * `POST /responses`: OpenAI's Responses API without stored replies.
  *
@@ -34,7 +40,9 @@ export const createResponses = (recent?: RecentItems): Operation<AskedResponse> 
   errors: RESPONSES_ERRORS,
   read: ({ value }) => parseResponseRequest(value),
   unsupported: (asked, supported) =>
-    unsupportedFields(asked, supported).map((field) => SPELT_HERE.get(field) ?? field),
+    unsupportedFields(fieldsOf(asked.forward.settings), supported).map(
+      (field) => SPELT_HERE.get(field) ?? field,
+    ),
   plan: (asked, model, options, { principal }) => {
     const callersItems = recent?.of(principal)
     const named = findNamedItems(asked.items, callersItems, options.sizes.bodyBytes)
@@ -43,8 +51,8 @@ export const createResponses = (recent?: RecentItems): Operation<AskedResponse> 
 
   // References are hashed as sent: a repeat is the same request, and gets the same reply, even if an item is gone by
   // then. Labels cannot change the reply. Neither can the envelope of a provider key, which differs with each sealing.
-  digest: ({ include, items, model, own: { provider, routing, sessionId }, settings, stream, forward }) => ({
-    forward: { ...forward, turns: items },
+  digest: ({ include, items, model, own: { provider, routing, sessionId }, settings, stream }) => ({
+    items,
     settings,
     include: [...include],
     model,

@@ -2,13 +2,16 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, PlanOptions, Reply, ReplyParts, RoutedCall } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ConversationRequest } from '../../conversation/conversation.js'
+import { NO_SETTINGS } from '../../conversation/settings.js'
 import { Recipient, turnsFor } from '../../conversation/thoughts.js'
 import { writeChat } from '../../conversation/write-chat.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { ModelReply } from '../../replies/model-reply.js'
 import { GenerationPlan } from '../chat/generation-plan.js'
+import type { WantedOutput } from '../chat/output-bounds.js'
 import { MOST_TOKENS_A_PART } from '../chat/prompt-estimate.js'
+import { conversationOn } from '../chat/route-conversation.js'
 import { type Conversing, routedCall } from '../chat/routed-call.js'
 import type { CallersItems } from './recall/recent-items.js'
 import { type NamedItems, withNamedItems } from './recall/references.js'
@@ -26,11 +29,14 @@ const MOST_BYTES_A_TOKEN = 32
 /** The large parts of a request. */
 type Emptied = 'forward' | 'items' | 'settings' | 'flatTools' | 'thoughts'
 
+function wantedBy({ forward, stream }: AskedResponse): WantedOutput {
+  const { bound, logprobs, topLogprobs = 0 } = forward.settings
+  const alternatives = logprobs ? topLogprobs : undefined
+  return { bound: bound?.tokens ?? 0, budget: 0, choices: 1, alternatives, stream }
+}
+
 /** The plan of one response with one model. */
-export class ResponsePlan
-  extends GenerationPlan<ConversationRequest, AskedResponse>
-  implements Conversing<'responses'>
-{
+export class ResponsePlan extends GenerationPlan<AskedResponse> implements Conversing<'responses'> {
   readonly api = 'responses'
   readonly omitsHints = true
   readonly leftOut: readonly string[]
@@ -46,7 +52,7 @@ export class ResponsePlan
     options: PlanOptions,
     private readonly recent: CallersItems | undefined,
   ) {
-    super(asked, model, options)
+    super(asked, wantedBy(asked), model, options)
     this.named = named
     this.leftOut = named?.leftOut ?? []
     this.namedBytes = named?.bytes ?? 0
@@ -69,15 +75,16 @@ export class ResponsePlan
     return routedCall(this, route, onCallersKey)
   }
 
-  ownRequest(route: Route, onCallersKey: boolean, outputTokens: number): ResponsesRequest {
+  ownRequest(route: Route, _onCallersKey: boolean, outputTokens: number): ResponsesRequest {
     this.readNamed()
-    const settings = this.requestFor(route, onCallersKey, outputTokens)
-    return toResponsesRequest(settings, this.asked, route.provider)
+    const bounds = this.boundsOn(route, outputTokens)
+    return toResponsesRequest(this.asked, { route, model: this.model, bounds })
   }
 
-  conversation(route: Route, onCallersKey: boolean, outputTokens: number): ConversationRequest {
+  conversation(route: Route, _onCallersKey: boolean, outputTokens: number): ConversationRequest {
     this.readNamed()
-    const conversation = this.requestFor(route, onCallersKey, outputTokens)
+    const bounds = this.boundsOn(route, outputTokens)
+    const conversation = conversationOn(this.asked.forward, { route, model: this.model, bounds })
     conversation.turns = turnsFor(conversation.turns, new Recipient(route.provider, route.upstreamModel))
     return conversation
   }
@@ -95,9 +102,9 @@ export class ResponsePlan
     return new ModelReply(parts, { stream, n: 1 }, new ResponseWriter(about, stream))
   }
 
-  protected override emptied(model: string): Pick<AskedResponse, Emptied> {
+  protected override emptied(): Pick<AskedResponse, Emptied> {
     return {
-      forward: { model, turns: [] },
+      forward: { model: this.asked.model, turns: [], settings: NO_SETTINGS },
       items: [],
       settings: { ...this.asked.settings, instructions: undefined, tools: [] },
       flatTools: [],

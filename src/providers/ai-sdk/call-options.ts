@@ -1,39 +1,56 @@
-import type { ProviderRequest } from '../../contracts/providers.js'
+import { CACHE_MARK, CHAT_NAMES, withoutField, writeFields } from '../../conversation/chat-fields.js'
 import type { ConversationRequest } from '../../conversation/conversation.js'
+import { effortOf } from '../../conversation/effort.js'
+import type { ConversationSettings, OutputFormat, Tool } from '../../conversation/settings.js'
 import { unsupported } from '../../conversation/unsupported.js'
-import { ExactInteger, withDigits } from '../../protocol/exact-data.js'
+import { withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { otherParameters, refuseParameters } from '../openai-input/others.js'
-import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
-import { type InputToolChoice, readToolChoice, readTools } from '../openai-input/tools.js'
+import { isNeutral } from '../../protocol/request-fields/known-fields.js'
+import { refuseSettings, type TakenSettings } from '../openai-input/others.js'
+import { argumentsSchema, type SimpleChoice, simpleChoice } from '../tool-settings.js'
 import { type PromptTarget, toPrompt } from './prompt.js'
 import type { CallOptions, ProviderOptions, SpecificationVersion } from './specification.js'
 import { apiOf, leastOutputOf } from './target-api.js'
 import type { AskedFields } from './warnings.js'
 
-const READ = new Set([
-  'max_tokens',
-  'max_completion_tokens',
-  'stop',
-  'tools',
-  'tool_choice',
-  'response_format',
-  'reasoning',
-  'reasoning_effort',
-  'user',
-])
+const TAKEN: TakenSettings = {
+  bound: true,
+  choices: false,
+  stop: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  frequencyPenalty: true,
+  presencePenalty: true,
+  seed: true,
+  logprobs: false,
+  topLogprobs: false,
+  tools: true,
+  olderTools: false,
+  toolChoice: true,
+  parallelCalls: false,
+  format: true,
+  reasoning: true,
+  verbosity: false,
+  user: true,
+  safetyIdentifier: false,
+  metadata: false,
+  cacheKey: false,
+  cacheRetention: false,
+  cache: false,
+}
 
-const NUMBERS = new Map([
-  ['temperature', 'temperature'],
-  ['top_p', 'topP'],
-  ['top_k', 'topK'],
-  ['presence_penalty', 'presencePenalty'],
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['seed', 'seed'],
-] as const)
+/** The settings of a call that have the same names. */
+const NUMBERS = ['temperature', 'topP', 'topK', 'presencePenalty', 'frequencyPenalty', 'seed'] as const
+
+/** A request with the names and values of a chat or of embeddings, without what is said in it. */
+export interface TranslatedRequest {
+  readonly model: string
+  readonly [field: string]: unknown
+}
 
 /** Turns one field's value, never null, into options of the provider. */
-export type ParameterTranslation = (value: unknown, request: ProviderRequest) => ProviderOptions
+export type ParameterTranslation = (value: unknown, request: TranslatedRequest) => ProviderOptions
 
 export interface TranslatedCall {
   readonly options: Omit<CallOptions, 'abortSignal'>
@@ -63,59 +80,62 @@ export function toCallOptions(
   request: ConversationRequest,
   { target, parameters, thoughts, mostStops }: Translation,
 ): TranslatedCall {
-  const { version } = target
-  const translated = [...parameters].filter(
-    ([field]) => request[field] !== undefined && request[field] !== null,
+  const { turns } = request
+  const { settings, translations } = translate(request, parameters)
+  refuseSettings(
+    settings.tools.length > 0 ? settings : { ...settings, parallelCalls: true },
+    TAKEN,
+    () => false,
   )
-  const translatedFields = new Set(translated.map(([field]) => field))
-  const rest = Object.fromEntries(Object.entries(request).filter(([field]) => !translatedFields.has(field)))
-  const untranslated: ConversationRequest = { ...rest, model: request.model, turns: request.turns }
-  const others = otherParameters(untranslated, READ)
-  const hasTools = Array.isArray(request.tools) && request.tools.length > 0
-  if (!hasTools || others.get('parallel_tool_calls') === true) others.delete('parallel_tool_calls')
-  // A model takes a number of JavaScript, and the nearest one may be more than 64 bits have.
-  const losesSeed = others.get('seed') instanceof ExactInteger && others.delete('seed')
-  const numbers = takeNumbers(others)
-  refuseParameters(others)
-  const stops = readStop(untranslated)
-  const stopSequences = stops.slice(0, mostStops)
-  const translations = translated.map(
-    ([field, translate]) => [field, translate(request[field], request)] as const,
-  )
+  const { format, stop } = settings
+  const stopSequences = stop.slice(0, mostStops)
   const options: TranslatedCall['options'] = {
-    prompt: toPrompt(request.turns, target, thoughts),
-    ...toMaxOutputTokens(untranslated, target),
-    ...numbers,
+    prompt: toPrompt(turns, target, thoughts),
+    ...toMaxOutputTokens(settings, target),
+    ...toNumbers(settings),
     ...(stopSequences.length !== 0 && { stopSequences }),
-    ...toResponseFormat(untranslated),
-    ...toToolOptions(untranslated, version),
-    ...toReasoning(untranslated, version),
+    ...toResponseFormat(format),
+    ...toToolOptions(settings, target.version),
+    ...toReasoning(settings, target.version),
   }
-  const providerOptions = merge([
-    ownOptions(untranslated, target),
-    ...translations.map(([, fields]) => fields),
-  ])
+  const providerOptions = merge([ownOptions(format, target), ...translations.map(([, fields]) => fields)])
   if (Object.keys(providerOptions).length > 0) options.providerOptions = providerOptions
-  const lost = [...(stopSequences.length < stops.length ? ['stop'] : []), ...(losesSeed ? ['seed'] : [])]
-  return { options, lost, asked: askedFields(untranslated, options, translations) }
+  const lost: string[] = stopSequences.length < stop.length ? ['stop'] : []
+  if (typeof settings.seed === 'bigint') lost.push('seed')
+  return { options, lost, asked: askedFields(settings, options, translations) }
+}
+
+type Translations = readonly (readonly [field: string, options: ProviderOptions])[]
+
+/** Returns the options for the fields that the host translates, and the settings without them. */
+function translate(
+  { model, settings }: ConversationRequest,
+  parameters: Translation['parameters'],
+): { readonly settings: ConversationSettings; readonly translations: Translations } {
+  if (parameters.size === 0) return { settings, translations: [] }
+  const request: TranslatedRequest = { ...writeFields(settings), model }
+  const given = [...parameters].filter(([field]) => field in request && field !== 'model')
+  return {
+    settings: given.reduce((left, [field]) => withoutField(left, field), settings),
+    translations: given.map(([field, toOptions]) => [field, toOptions(request[field], request)]),
+  }
 }
 
 /**
  * Packages of OpenAI's API demand a strict schema unless told otherwise, and OpenAI then refuses one with optional
  * properties. They also have the Responses API store each reply. Without that, they ask for encrypted reasoning.
  */
-function ownOptions(request: ProviderRequest, target: PromptTarget): ProviderOptions {
-  const format = readResponseFormat(request)
-  const loose = format?.type === 'json-schema' && !format.strict ? { strictJsonSchema: false } : {}
+function ownOptions(format: OutputFormat | undefined, target: PromptTarget): ProviderOptions {
+  const loose = format?.kind === 'schema' && !format.strict ? { strictJsonSchema: false } : {}
   const openai = apiOf(target) === 'responses' ? { store: false, ...loose } : loose
   if (Object.keys(openai).length === 0) return {}
   return { [target.provider.startsWith('azure') ? 'azure' : 'openai']: openai, openaiCompatible: loose }
 }
 
 function askedFields(
-  request: ProviderRequest,
+  { bound, reasoning }: ConversationSettings,
   options: Partial<CallOptions>,
-  translations: readonly (readonly [field: string, options: ProviderOptions])[],
+  translations: Translations,
 ): AskedFields {
   const asked = new Map<string, string>()
   for (const [field, all] of translations) {
@@ -126,13 +146,13 @@ function askedFields(
     }
   }
   const settings = [
-    ...[...NUMBERS].map(([field, name]) => [name, field] as const),
-    ['maxOutputTokens', maxTokensField(request)],
+    ...NUMBERS.map((name) => [name, CHAT_NAMES[name]] as const),
+    ['maxOutputTokens', bound?.param ?? 'max_tokens'],
     ['stopSequences', 'stop'],
     ['responseFormat', 'response_format'],
     ['tools', 'tools'],
     ['toolChoice', 'tool_choice'],
-    ['reasoning', readReasoning(request)?.param ?? 'reasoning'],
+    ['reasoning', reasoning?.param ?? 'reasoning'],
   ] as const
   for (const [name, field] of settings) {
     if (options[name] !== undefined) asked.set(name, field)
@@ -142,37 +162,26 @@ function askedFields(
   return asked
 }
 
-function takeNumbers(others: Map<string, unknown>): Record<string, number> {
+function toNumbers(settings: ConversationSettings): Record<string, number> {
   const numbers: Record<string, number> = {}
-  for (const [field, name] of NUMBERS) {
-    const value = others.get(field)
-    if (value === undefined) continue
-    if (typeof value !== 'number') throw unsupported(field, `${field} must be a number.`)
-    others.delete(field)
-    numbers[name] = value
+  for (const name of NUMBERS) {
+    const value = settings[name]
+    // A model takes a number of JavaScript, and the one nearest to a seed may be more than 64 bits have.
+    if (typeof value === 'number' && !isNeutral(CHAT_NAMES[name], value)) numbers[name] = value
   }
   return numbers
 }
 
-function toMaxOutputTokens(request: ProviderRequest, target: PromptTarget): { maxOutputTokens?: number } {
-  const value = readMaxTokens(request)
-  if (value === undefined) return {}
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
-    const field = maxTokensField(request)
-    throw unsupported(field, `${field} must be a positive integer.`)
-  }
-  return { maxOutputTokens: Math.max(value, leastOutputOf(target)) }
+function toMaxOutputTokens(
+  { bound }: ConversationSettings,
+  target: PromptTarget,
+): { maxOutputTokens?: number } {
+  return bound === undefined ? {} : { maxOutputTokens: Math.max(bound.tokens, leastOutputOf(target)) }
 }
 
-const maxTokensField = ({ max_completion_tokens }: ProviderRequest) =>
-  max_completion_tokens === undefined || max_completion_tokens === null
-    ? 'max_tokens'
-    : 'max_completion_tokens'
-
-function toResponseFormat(request: ProviderRequest): { responseFormat?: JsonObject } {
-  const format = readResponseFormat(request)
+function toResponseFormat(format: OutputFormat | undefined): { responseFormat?: JsonObject } {
   if (format === undefined) return {}
-  if (format.type === 'json') return { responseFormat: { type: 'json' } }
+  if (format.kind === 'json') return { responseFormat: { type: 'json' } }
   const { schema, name, description } = format
   return {
     responseFormat: {
@@ -184,37 +193,42 @@ function toResponseFormat(request: ProviderRequest): { responseFormat?: JsonObje
   }
 }
 
-function toToolOptions(request: ProviderRequest, version: SpecificationVersion): Partial<CallOptions> {
-  const tools = readTools(request).map((input) => {
-    if (input.kind === 'other') {
-      throw unsupported(input.param, `${input.param}: only functions are supported by this provider.`)
-    }
-    const { name, description, parameters, strict, cache } = input.tool
-    return {
-      type: 'function',
-      name,
-      ...(description !== undefined && { description }),
-      inputSchema: withDigits(parameters),
-      ...(strict && version !== 'v2' && { strict }),
-      ...(cache && { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }),
-    }
-  })
-  const choice = readToolChoice(request)
-  if (tools.length > 0) return { tools, ...(choice !== undefined && { toolChoice: toToolChoice(choice) }) }
-  if (choice !== undefined && choice !== 'auto' && choice !== 'none') {
-    throw unsupported('tool_choice', 'tool_choice asks for a tool, but there are no tools.')
-  }
-  return {}
+function toToolOptions(
+  { toolChoice, tools }: ConversationSettings,
+  version: SpecificationVersion,
+): Partial<CallOptions> {
+  const written = tools.map((tool, index) => toTool(tool, version, `tools.${index}.type`))
+  const choice = simpleChoice(toolChoice, tools)
+  if (tools.length === 0) return {}
+  return { tools: written, ...(choice !== undefined && { toolChoice: toToolChoice(choice) }) }
 }
 
-const toToolChoice = (choice: InputToolChoice): JsonObject =>
+function toTool(tool: Tool, version: SpecificationVersion, param: string): JsonObject {
+  if (tool.kind !== 'function') {
+    throw unsupported(param, `${param}: only functions are supported by this provider.`)
+  }
+  const { name, description, strict, cache } = tool
+  return {
+    type: 'function',
+    name,
+    ...(description !== undefined && { description }),
+    inputSchema: withDigits(argumentsSchema(tool)),
+    ...(strict && version !== 'v2' && { strict }),
+    ...(cache && { providerOptions: { anthropic: { cacheControl: CACHE_MARK } } }),
+  }
+}
+
+const toToolChoice = (choice: SimpleChoice): JsonObject =>
   typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name }
 
 /** Versions 2 and 3 have no setting for reasoning, only options of each provider. */
-function toReasoning(request: ProviderRequest, version: SpecificationVersion): { reasoning?: string } {
-  const reasoning = readReasoning(request)
+function toReasoning(
+  { reasoning }: ConversationSettings,
+  version: SpecificationVersion,
+): { reasoning?: string } {
   if (reasoning === undefined) return {}
-  const { effort, param } = reasoning
+  const { param } = reasoning
+  const effort = effortOf(reasoning)
   if (version === 'v4' && effort !== undefined) return { reasoning: effort }
   throw unsupported(param, `${param} is not supported by this provider.`)
 }

@@ -1,5 +1,6 @@
+import { type Effort, effortOf } from '../../conversation/effort.js'
+import type { Reasoning } from '../../conversation/settings.js'
 import { unsupported } from '../../conversation/unsupported.js'
-import type { InputReasoning, ReasoningEffort } from '../openai-input/parameters.js'
 
 const MIN_BUDGET_TOKENS = 1_024
 const EFFORT_SHARE = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.9, max: 0.95 }
@@ -20,10 +21,10 @@ export interface NativeThinking {
  * on Claude models that have adaptive thinking. On all others it becomes a budget: a share of `maxTokens`, which
  * includes the budget.
  */
-export function toThinking(reasoning: InputReasoning, model: string, maxTokens: unknown): NativeThinking {
-  const { effort } = reasoning
+export function toThinking(reasoning: Reasoning, model: string, maxTokens: number): NativeThinking {
+  const effort = effortOf(reasoning)
   if (effort === 'none') return { thinking: { type: 'disabled' } }
-  if (effort === undefined) return { thinking: { type: 'enabled', budget_tokens: reasoning.maxTokens } }
+  if (effort === undefined) return { thinking: { type: 'enabled', budget_tokens: reasoning.budget } }
   if (model.includes('claude') && !BUDGET_ONLY.test(model)) {
     return {
       thinking: { type: 'adaptive', display: 'summarized' },
@@ -33,8 +34,8 @@ export function toThinking(reasoning: InputReasoning, model: string, maxTokens: 
   return { thinking: { type: 'enabled', budget_tokens: budgetOf(effort, reasoning.param, maxTokens) } }
 }
 
-function budgetOf(effort: Exclude<ReasoningEffort, 'none'>, param: string, maxTokens: unknown): number {
-  if (typeof maxTokens !== 'number' || !(maxTokens > MIN_BUDGET_TOKENS)) {
+function budgetOf(effort: Exclude<Effort, 'none'>, param: string, maxTokens: number): number {
+  if (maxTokens <= MIN_BUDGET_TOKENS) {
     throw unsupported(
       param,
       `${param}: this model's reasoning needs a "max_completion_tokens" above ${MIN_BUDGET_TOKENS}.`,

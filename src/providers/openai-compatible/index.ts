@@ -124,6 +124,9 @@ const MISTRAL = new Set(['api.mistral.ai'])
 /** Providers that accept only names of tools that begin with a letter or an underscore. */
 const WANT_PLAIN_NAMES = /(?:\bgoogleapis\.com|^api\.moonshot\.(?:ai|cn))$/
 
+/** The part of a conversation that explains why a provider refused the request that was made from it. */
+type MadeFrom = Pick<ConversationRequest, 'settings'>
+
 /**
  * An adapter to any provider with OpenAI's `POST {baseUrl}/chat/completions`, `/responses` or `/embeddings`.
  *
@@ -208,7 +211,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAda
     call: ProviderCall<ResponsesRequest>,
     take: UpstreamRequest['take'],
     form: ResponsesForm,
-    given?: ConversationRequest,
+    given?: MadeFrom,
   ): UpstreamRequest => {
     const body = buildResponsesBody(call.request, call.stream, form)
     return {
@@ -233,8 +236,8 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAda
         failure,
     }
   }
-  /** @param given the conversation from which the request was made, if its client has another API */
-  const respond = (given?: ConversationRequest) =>
+  /** @param given the settings from which the request was made, if its client has another API */
+  const respond = (given?: MadeFrom) =>
     withFittingNames<ResponsesRequest>('responses', TOOL_NAMES.responses, async (call, take) =>
       upstream.post(() =>
         prepareResponse(call, take, { reasoning: reasoningHistory !== false, omitted: [] }, given),
@@ -251,7 +254,10 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAda
     ...(api === 'responses' && {
       responses: respond(),
       converse: withPlainFunctions({ customTools: true, singleCalls: true }, async (call, take) =>
-        respond(call.request)({ ...call, request: toResponsesRequest(call.request) }, take),
+        respond({ settings: call.request.settings })(
+          { ...call, request: toResponsesRequest(call.request) },
+          take,
+        ),
       ),
     }),
     embeddings: async (call, take) =>

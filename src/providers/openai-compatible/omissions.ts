@@ -1,5 +1,5 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
-import type { ProviderCall, ProviderRequest } from '../../contracts/providers.js'
+import type { ProviderCall } from '../../contracts/providers.js'
 import { callsOf } from '../../conversation/chat-results.js'
 import { isObject } from '../../protocol/json-values.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
@@ -164,7 +164,7 @@ export function lossesOf(
  */
 export function unknownLabel(
   failure: unknown,
-  request: ProviderRequest,
+  request: ResponsesRequest,
   omitted: readonly string[],
 ): string | undefined {
   const words = refusalOf(failure)

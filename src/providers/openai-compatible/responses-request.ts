@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { callIdsFor } from '../../conversation/call-ids.js'
+import { CHAT_NAMES } from '../../conversation/chat-fields.js'
 import type { ConversationRequest } from '../../conversation/conversation.js'
+import { effortOf } from '../../conversation/effort.js'
 import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
+import type { OutputFormat, Tool, ToolChoice, ToolReference } from '../../conversation/settings.js'
 import { unsupported } from '../../conversation/unsupported.js'
 import { writeExactly } from '../../protocol/exact-data.js'
-import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
-import { isNeutral, KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
+import { type JsonObject, textOf } from '../../protocol/json-values.js'
+import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { idForResponses } from '../openai-input/call-ids.js'
-import { readMaxTokens, readReasoning } from '../openai-input/parameters.js'
+import { refuseSettings, type TakenSettings } from '../openai-input/others.js'
 import { fittingFields } from './limits.js'
 import { itemsOf } from './responses-items.js'
 
@@ -72,83 +75,104 @@ function withFittingIds(items: readonly JsonObject[]): readonly JsonObject[] {
   })
 }
 
-/** Members of a conversation that are read here. */
-const READ = new Set(
-  (
-    'model turns stream stream_options max_tokens max_completion_tokens tools tool_choice response_format ' +
-    'verbosity reasoning reasoning_effort logprobs metadata'
-  ).split(' '),
-)
-/** Fields with the same name and meaning. */
-const SAME = new Set(
-  'temperature top_p top_logprobs parallel_tool_calls prompt_cache_key prompt_cache_retention user safety_identifier'.split(
-    ' ',
-  ),
-)
+const TAKEN: TakenSettings = {
+  bound: true,
+  choices: false,
+  stop: false,
+  temperature: true,
+  topP: true,
+  topK: false,
+  frequencyPenalty: false,
+  presencePenalty: false,
+  seed: false,
+  logprobs: true,
+  topLogprobs: true,
+  tools: true,
+  olderTools: false,
+  toolChoice: true,
+  parallelCalls: true,
+  format: true,
+  reasoning: true,
+  verbosity: true,
+  user: true,
+  safetyIdentifier: true,
+  metadata: true,
+  cacheKey: true,
+  cacheRetention: true,
+  cache: false,
+}
+
+/** Settings with the same name and meaning as in a chat. */
+const SAME = [
+  'temperature',
+  'topP',
+  'topLogprobs',
+  'parallelCalls',
+  'cacheKey',
+  'cacheRetention',
+  'user',
+  'safetyIdentifier',
+] as const
 
 /**
- * Converts a conversation to a request of the Responses API. A field that it cannot express throws `unsupported-request`,
- * unless its value asks for the default behaviour. Fields that need the host's permission are passed on.
+ * Converts a conversation to a request of the Responses API. A setting that it cannot express throws
+ * `unsupported-request`, unless its value asks for the default behaviour. Fields that need the host's permission are
+ * passed on.
  */
-export function toResponsesRequest(request: ConversationRequest): ResponsesRequest {
-  const converted: ResponsesRequest = { model: request.model, input: itemsOf(request.turns) }
-  for (const [field, value] of Object.entries(request)) {
-    if (value === null || value === undefined || READ.has(field)) continue
-    const isRefused = KNOWN_FIELDS.has(field) && !SAME.has(field)
-    if (!isRefused) converted[field] = value
-    else if (!isNeutral(field, value)) {
-      throw unsupported(
-        field,
-        `${field}: this parameter, or this value of it, is not supported by this provider.`,
-      )
-    }
+export function toResponsesRequest({ model, settings, turns }: ConversationRequest): ResponsesRequest {
+  const { bound, format, logprobs, others, reasoning, toolChoice, tools, verbosity } = settings
+  const hasField = (field: string) => !KNOWN_FIELDS.has(field)
+  refuseSettings(settings, TAKEN, hasField)
+  const converted: ResponsesRequest = { model, input: itemsOf(turns) }
+  for (const member of SAME) converted[CHAT_NAMES[member]] = settings[member]
+  for (const field of Object.keys(others)) if (hasField(field)) converted[field] = others[field]
+  if (bound !== undefined) converted.max_output_tokens = bound.tokens
+  if (tools.length > 0) converted.tools = tools.map(toTool)
+  if (toolChoice !== undefined) converted.tool_choice = toChoice(toolChoice)
+  if (format !== undefined || verbosity !== undefined) {
+    converted.text = { ...(format !== undefined && { format: toFormat(format) }), verbosity }
   }
-  const { logprobs, response_format: format, tool_choice: choice, tools, verbosity } = request
-  const maxTokens = readMaxTokens(request)
-  if (maxTokens !== undefined) converted.max_output_tokens = maxTokens
-  if (Array.isArray(tools)) converted.tools = tools.filter(isObject).map(toTool)
-  if (choice !== undefined) converted.tool_choice = toChoice(choice)
-  const text = { ...toFormat(format), ...(verbosity !== undefined && { verbosity }) }
-  if (Object.keys(text).length > 0) converted.text = text
-  const reasoning = readReasoning(request)
-  if (reasoning?.maxTokens !== undefined) {
-    throw unsupported(reasoning.param, `${reasoning.param} is not supported by this provider; use an effort.`)
-  }
-  const include = logprobs === true ? ['message.output_text.logprobs'] : []
+  const include = logprobs ? ['message.output_text.logprobs'] : []
   if (reasoning !== undefined) {
-    converted.reasoning = { effort: reasoning.effort, summary: 'auto' }
-    if (reasoning.effort !== 'none') include.push('reasoning.encrypted_content')
+    const effort = effortOf(reasoning)
+    if (effort === undefined) {
+      const { param } = reasoning
+      throw unsupported(param, `${param} is not supported by this provider; use an effort.`)
+    }
+    converted.reasoning = { effort, summary: 'auto' }
+    if (effort !== 'none') include.push('reasoning.encrypted_content')
   }
   if (include.length > 0) converted.include = include
   return converted
 }
 
-function toTool(tool: JsonObject): JsonObject {
-  const { custom, function: definition, type } = tool
-  if (isObject(definition)) return { type, ...definition }
-  if (!isObject(custom)) return tool
-  const { format, ...rest } = custom
-  if (!isObject(format)) return { type, ...rest }
-  return {
-    type,
-    ...rest,
-    format: isObject(format.grammar) ? { type: format.type, ...format.grammar } : format,
+function toTool(tool: Tool): JsonObject {
+  switch (tool.kind) {
+    case 'provider':
+      return tool.definition
+    case 'function': {
+      const { description, name, parameters, strict } = tool
+      return { type: 'function', name, description, parameters, strict }
+    }
+    case 'custom': {
+      const { description, grammar, name } = tool
+      return { type: 'custom', name, description, format: grammar && { type: 'grammar', ...grammar } }
+    }
   }
 }
 
-function toChoice(choice: unknown): unknown {
-  if (!isObject(choice)) return choice === 'any' ? 'required' : choice
-  const { allowed_tools: allowed, custom, function: called, type } = choice
-  if (!isObject(allowed)) return { type, ...(isObject(called) ? called : (custom as JsonObject)) }
-  const { mode, tools } = allowed
-  return { type, mode, tools: Array.isArray(tools) ? tools.map(toChoice) : [] }
+function toChoice(choice: ToolChoice): unknown {
+  if (typeof choice === 'string') return choice
+  if (choice.kind !== 'allowed') return toReference(choice)
+  return { type: 'allowed_tools', mode: choice.mode, tools: choice.tools.map(toReference) }
 }
 
-function toFormat(format: unknown): JsonObject {
-  if (!isObject(format)) return {}
-  const { json_schema: schema, type } = format
-  if (type === 'json_object' && isObject(format.schema)) {
-    return { format: { type: 'json_schema', name: 'reply', schema: format.schema } }
-  }
-  return { format: isObject(schema) ? { type, name: 'reply', ...schema } : { type } }
+function toReference({ kind, name }: ToolReference): JsonObject {
+  return { type: kind, name }
+}
+
+function toFormat(format: OutputFormat): JsonObject {
+  if (format.kind === 'json') return { type: 'json_object' }
+  const { description, name = 'reply', schema, strict } = format
+  return { type: 'json_schema', name, description, schema, strict }
 }

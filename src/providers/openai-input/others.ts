@@ -1,28 +1,27 @@
-import type { ProviderRequest } from '../../contracts/providers.js'
+import { namedSettings } from '../../conversation/chat-fields.js'
+import type { ConversationSettings } from '../../conversation/settings.js'
 import { unsupported } from '../../conversation/unsupported.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
 
-const NOT_PARAMETERS = new Set(['model', 'turns', 'stream', 'stream_options'])
+/** Which settings an API has. */
+export type TakenSettings = Readonly<Record<Exclude<keyof ConversationSettings, 'others'>, boolean>>
 
 /**
- * Returns the parameters of a request that are not in `read` and whose value has an effect: it is not null and does not
- * ask for the default behaviour.
+ * Throws for a setting that an API does not have, unless its value asks for the default behaviour.
+ *
+ * @param hasField whether the API has a field of `others`
  */
-export function otherParameters(request: ProviderRequest, read: ReadonlySet<string>): Map<string, unknown> {
-  const others = new Map<string, unknown>()
-  for (const [field, value] of Object.entries(request)) {
-    if (value === null || value === undefined || NOT_PARAMETERS.has(field) || read.has(field)) continue
-    if (!isNeutral(field, value)) others.set(field, value)
+export function refuseSettings(
+  settings: ConversationSettings,
+  taken: TakenSettings,
+  hasField: (field: string) => boolean,
+): void {
+  for (const [member, field, value] of namedSettings(settings)) {
+    const isTaken = member === 'others' ? hasField(field) : taken[member]
+    if (isTaken || (value ?? undefined) === undefined || isNeutral(field, value)) continue
+    throw unsupported(
+      field,
+      `${field}: this parameter, or this value of it, is not supported by this provider.`,
+    )
   }
-  return others
-}
-
-/** Throws for the first remaining parameter, if any. */
-export function refuseParameters(others: ReadonlyMap<string, unknown>): void {
-  const [field] = others.keys()
-  if (field === undefined) return
-  throw unsupported(
-    field,
-    `${field}: this parameter, or this value of it, is not supported by this provider.`,
-  )
 }

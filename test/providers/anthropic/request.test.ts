@@ -447,7 +447,7 @@ describe("a conversion of tools to Anthropic's format", () => {
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 }
     const marked = { ...search, cache_control: { type: 'ephemeral' } }
     expect(convert({ tools: [search, marked] }).tools).toEqual([search, marked])
-    expect(refusal(() => convert({ tools: [{ type: 'custom', custom: {} }] }))).toEqual(
+    expect(refusal(() => convert({ tools: [{ type: 'custom', custom: { name: 'f' } }] }))).toEqual(
       refused('tools.0.type'),
     )
     expect(refusal(() => convert({ tool_choice: { type: 'allowed_tools' } }))).toEqual(refused('tool_choice'))
@@ -476,8 +476,8 @@ describe("a conversion of parameters to Anthropic's format", () => {
     expect(convert(both)).not.toHaveProperty('top_p')
     expect(lossesOf(asked(both), convert(both))).toEqual(['top_p'])
     expect(convert({ ...both, model: 'kimi-k2' })).toMatchObject(both)
-    expect(convert({ max_tokens: -1, stop: ['a', 'b'] })).toMatchObject({
-      max_tokens: -1,
+    expect(convert({ max_tokens: 1, stop: ['a', 'b'] })).toMatchObject({
+      max_tokens: 1,
       stop_sequences: ['a', 'b'],
     })
   })
@@ -511,7 +511,8 @@ describe("a conversion of parameters to Anthropic's format", () => {
     ['logit_bias', { 1: 2 }],
     ['service_tier', 'priority'],
     ['modalities', ['text', 'audio']],
-    ['functions', [{}]],
+    ['functions', [{ name: 'f' }]],
+    ['max_tokens', -1],
     ['mcp_servers', [{}]],
     ['speed', 'fast'],
     ['anything', 0],

@@ -3,7 +3,7 @@ import type { Route } from '../../../contracts/providers.js'
 import { Recipient } from '../../../conversation/thoughts.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
-import { pricesCacheWrites, withoutMarks } from '../../chat/route-request.js'
+import { keepsMarks, supportedOn, withoutMarks } from '../../chat/route-request.js'
 import { readSealed } from '../reasoning/thoughts.js'
 import { isThinking, signatureOf } from './blocks.js'
 import { type ReplaceMark, replaceMarks } from './nested-marks.js'
@@ -24,7 +24,7 @@ const REASONING = ['reasoning', 'reasoning_effort', 'thinking']
 
 /** Whether a route may be sent a reasoning setting that only lets the model decide for itself. */
 export function namesReasoning(model: Model, route: Route): boolean {
-  const supported = route.supportedParameters ?? model.supportedParameters
+  const supported = supportedOn(route, model)
   return supported === undefined || REASONING.some((name) => supported.includes(name))
 }
 
@@ -53,7 +53,7 @@ export function nativeRequest(
     }
   }
   if (!namesReasoning(model, route)) request = withoutHints(request)
-  if (!marksCache || onCallersKey || pricesCacheWrites(route.prices ?? model.prices)) return request
+  if (!marksCache || keepsMarks(route, model, onCallersKey)) return request
   return withoutAnyMarks(request)
 }
 

@@ -85,7 +85,8 @@ export function conversationFor({ native }: AskedMessages, model: Model, route: 
   const conversation = toConversation({ ...native, system: withoutBillingLine(native.system) })
   conversation.turns = turnsFor(conversation.turns, new Recipient(route.provider, route.upstreamModel))
   // Agents send an effort to every model.
-  if (!namesReasoning(model, route)) conversation.reasoning_effort = undefined
+  if (!namesReasoning(model, route))
+    conversation.settings = { ...conversation.settings, reasoning: undefined }
   return conversation
 }
 

@@ -1,57 +1,55 @@
 import type { ConversationRequest } from '../../../conversation/conversation.js'
 import { effortOfBudget } from '../../../conversation/effort.js'
-import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { hasCacheMark } from '../../../conversation/read-chat-content.js'
+import { readFunction, readSchema } from '../../../conversation/read-fields.js'
+import type { ConversationSettings, Tool, ToolChoice } from '../../../conversation/settings.js'
+import { isObject, isText, type JsonObject, textOf } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
 import { FIELD_NAMES } from './fields.js'
 import { readTurns } from './read-turns.js'
 
-const NOT_CHAT = new Set([...FIELD_NAMES, 'betas'])
+const NOT_OTHERS = new Set([...FIELD_NAMES, 'model', 'betas'])
 
 /**
- * Reads a request of the Messages API as a conversation with the settings of a chat, which every adapter can send.
+ * Reads a request of the Messages API as a conversation, which every adapter can send.
  *
- * - `thinking` and `output_config.effort` become `reasoning_effort`: for a budget, the word that is nearest to it. An
- *   effort above `high` becomes `high`, the highest one that every provider knows. Thinking that is disabled becomes
- *   `none`. Without any of them, the model decides.
+ * - `thinking` and `output_config.effort` become an effort: for a budget, the word that is nearest to it. An effort above
+ *   `high` becomes `high`, the highest one that every provider knows. Thinking that is disabled becomes `none`. Without
+ *   any of them, the model decides.
  * - `context_management` and `citations` are left out, since no other API has them. They do not change the price of a
  *   token.
  * - Fields that only the host has allowed keep their names.
  */
 export function toConversation(request: MessagesRequest): ConversationRequest {
-  const {
-    max_tokens: limit,
-    metadata,
-    model,
-    stop_sequences: stop,
-    temperature,
-    tool_choice: choice,
-  } = request
-  const { output_config: output, tools, top_k, top_p } = request
-  const conversation: ConversationRequest = { model, turns: readTurns(request) }
-  const set = (name: string, value: unknown): void => {
-    if (value !== undefined) conversation[name] = value
+  return { model: request.model, turns: readTurns(request), settings: readSettings(request) }
+}
+
+function readSettings(request: MessagesRequest): ConversationSettings {
+  const { cache_control: mark, max_tokens: limit, metadata, output_config: output, tools } = request
+  const { stop_sequences: stop, tool_choice: choice } = request
+  const effort = toEffort(request)
+  const { format } = isObject(output) ? output : {}
+  const others: JsonObject = {}
+  for (const name of Object.keys(request)) if (!NOT_OTHERS.has(name)) others[name] = request[name]
+  return {
+    bound: limit === undefined ? undefined : { tokens: limit, param: 'max_tokens' },
+    stop: Array.isArray(stop) ? stop.filter((text) => typeof text === 'string') : [],
+    temperature: numberIn(request.temperature),
+    topP: numberIn(request.top_p),
+    topK: numberIn(request.top_k),
+    tools: Array.isArray(tools) ? tools.filter(isObject).map(toTool) : [],
+    toolChoice: isObject(choice) ? toToolChoice(choice) : undefined,
+    parallelCalls: isObject(choice) && choice.disable_parallel_tool_use === true ? false : undefined,
+    format: isObject(format) ? readSchema({ name: 'output', schema: format.schema }) : undefined,
+    reasoning: effort === undefined ? undefined : { effort, param: 'reasoning_effort' },
+    user: isObject(metadata) ? textOf(metadata.user_id) : undefined,
+    cache: mark === undefined ? undefined : true,
+    others,
   }
-  set('max_tokens', limit)
-  set('temperature', temperature)
-  set('top_p', top_p)
-  set('top_k', top_k)
-  set('stop', stop)
-  if (Array.isArray(tools)) conversation.tools = tools.map(toTool)
-  if (isObject(choice)) {
-    set('tool_choice', toToolChoice(choice))
-    if (choice.disable_parallel_tool_use === true) conversation.parallel_tool_calls = false
-  }
-  set('reasoning_effort', toEffort(request))
-  if (isObject(output) && isObject(output.format)) {
-    conversation.response_format = {
-      type: 'json_schema',
-      json_schema: { name: 'output', schema: output.format.schema },
-    }
-  }
-  if (isObject(metadata)) set('user', metadata.user_id)
-  set('cache_control', request.cache_control)
-  for (const name of Object.keys(request)) if (!NOT_CHAT.has(name)) conversation[name] ??= request[name]
-  return conversation
+}
+
+function numberIn(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
 }
 
 const HIGHER = new Set<unknown>(['xhigh', 'max'])
@@ -64,25 +62,16 @@ function toEffort({ output_config: output, thinking }: MessagesRequest): string 
   return typeof budget === 'number' ? effortOfBudget(budget) : undefined
 }
 
-function toTool(tool: unknown): unknown {
-  if (!isObject(tool) || (tool.type !== undefined && tool.type !== 'custom')) return tool
-  const { cache_control: mark, description, input_examples: examples, input_schema, name, strict } = tool
+function toTool(tool: JsonObject): Tool {
+  if (tool.type !== undefined && tool.type !== 'custom') return { kind: 'provider', definition: tool }
+  const { description, input_examples: examples, input_schema: parameters, name, strict } = tool
   const words = [description, Array.isArray(examples) ? `Examples: ${JSON.stringify(examples)}` : undefined]
-    .filter(isText)
-    .join('\n\n')
-  return {
-    type: 'function',
-    function: {
-      name,
-      ...(words !== '' && { description: words }),
-      parameters: input_schema,
-      ...(strict !== undefined && { strict }),
-    },
-    ...(mark !== undefined && { cache_control: mark }),
-  }
+  const described = { name, description: words.filter(isText).join('\n\n'), parameters, strict }
+  return readFunction(described, 'tools', hasCacheMark(tool))
 }
 
-function toToolChoice({ name, type }: JsonObject): unknown {
+function toToolChoice({ name, type }: JsonObject): ToolChoice | undefined {
   if (type === 'any') return 'required'
-  return type === 'tool' ? { type: 'function', function: { name } } : type
+  if (type === 'tool') return isText(name) ? { kind: 'function', name } : undefined
+  return type === 'none' ? type : 'auto'
 }

@@ -1,13 +1,15 @@
 import { CompatError } from '../../../base/errors.js'
+import type { Asked } from '../../../contracts/operation.js'
 import type { ConversationRequest } from '../../../conversation/conversation.js'
-import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { readFields } from '../../../conversation/read-fields.js'
+import type { ConversationSettings } from '../../../conversation/settings.js'
+import { isObject, isText, type JsonObject, textOf } from '../../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
 import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
 import { readParameters } from '../../../protocol/request-fields/parameters.js'
 import type { RequestReading } from '../../../protocol/request-fields/reading.js'
 import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
-import type { ParsedRequest } from '../../chat/read-request.js'
 import { toPlainItems } from './plain-items.js'
 import { isReference, readInput } from './read-items.js'
 import {
@@ -16,8 +18,8 @@ import {
   readTools,
   type SpelledTools,
   spellTools,
-  toChatChoice,
-  toChatFormat,
+  toFormat,
+  toToolChoice,
 } from './read-tools.js'
 import { readTurns } from './read-turns.js'
 import { SealedThoughts } from './sealed-reasoning.js'
@@ -31,11 +33,12 @@ export interface RepeatedSettings {
   readonly reasoning: JsonObject
   readonly metadata: unknown
   readonly maxOutputTokens: number | undefined
-  /** Those that have the same names in a chat. */
+  /** Those with the same names in a chat, except `metadata`. */
   readonly parameters: JsonObject
 }
 
-export interface AskedResponse extends ParsedRequest<ConversationRequest> {
+export interface AskedResponse extends Asked {
+  readonly forward: ConversationRequest
   /** May contain references to earlier items. `forward` then has no turns. */
   readonly items: readonly JsonObject[]
   readonly thoughts: SealedThoughts
@@ -98,7 +101,7 @@ const EFFORT = /^[a-z]{1,16}$/
 const MAX_INCLUDED = 64
 
 /**
- * Checks a request body, and splits it into a chat for providers and the router's own fields. Throws a `CompatError` of
+ * Checks a request body, and splits it into a conversation for providers and the router's own fields. Throws a `CompatError` of
  * status 400, or of status 404 if no model can have the name `model`. Does not change the body.
  */
 export function parseResponseRequest(body: JsonObject): AskedResponse {
@@ -131,25 +134,25 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
   // With references, the turns are not known yet.
   const thoughts = new SealedThoughts()
   const turns = items.some(isReference) ? [] : readTurns(instructions, items, thoughts)
-  const forward: ConversationRequest = { model, turns, ...sent }
-  if (tools.chat.length > 0) forward.tools = tools.chat
-  if (toolChoice !== undefined && tools.chat.length > 0) forward.tool_choice = toChatChoice(toolChoice)
-  const format = toChatFormat(text)
-  if (format !== undefined) forward.response_format = format
-  if (text.verbosity !== undefined) forward.verbosity = text.verbosity
-  if (reasoning.effort !== undefined) forward.reasoning_effort = reasoning.effort
-  if (maxOutputTokens !== undefined) forward.max_tokens = maxOutputTokens
-  if (include.has(LOGPROBS) || sent.top_logprobs !== undefined) forward.logprobs = true
+  const shared = readFields(sent)
+  const forwarded: ConversationSettings = {
+    ...shared,
+    bound: maxOutputTokens === undefined ? undefined : { tokens: maxOutputTokens, param: 'max_tokens' },
+    tools: tools.functions,
+    toolChoice: tools.functions.length === 0 ? undefined : toToolChoice(toolChoice),
+    format: toFormat(text),
+    verbosity: textOf(text.verbosity),
+    reasoning: isText(reasoning.effort) ? { effort: reasoning.effort, param: 'reasoning_effort' } : undefined,
+    logprobs: include.has(LOGPROBS) || shared.topLogprobs !== undefined ? true : undefined,
+  }
   return {
     model,
     stream: parameters.stream === true,
     user: typeof parameters.user === 'string' ? parameters.user : undefined,
-    n: 1,
-    forward,
+    forward: { model, turns, settings: forwarded },
     own,
     unlisted,
     leftOut,
-    marksCache: false,
     items,
     thoughts,
     settings,

@@ -1,6 +1,8 @@
 import { CompatError } from '../../../base/errors.js'
 import { functionForCustom } from '../../../conversation/custom-tools.js'
-import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { readFunction, readGrammar, readSchema } from '../../../conversation/read-fields.js'
+import type { FunctionTool, OutputFormat, ToolChoice, ToolReference } from '../../../conversation/settings.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import {
   asItCame,
   boolean,
@@ -30,8 +32,8 @@ export interface CalledTool {
 export interface SpelledTools {
   /** For a provider of this API: functions and custom tools, without namespaces. */
   readonly flat: readonly JsonObject[]
-  /** For a chat request. */
-  readonly chat: readonly JsonObject[]
+  /** For all other providers: functions. */
+  readonly functions: readonly FunctionTool[]
   /** By the names that providers see. */
   readonly called: ReadonlyMap<string, CalledTool>
 }
@@ -158,8 +160,8 @@ export function spellTools(given: readonly JsonObject[], found: readonly JsonObj
       details: [{ param: 'tools', message }],
     })
   }
-  const all = [...flat.values()]
-  return { flat: all, chat: all.map(toChatTool), called }
+  const functions = [...flat].map(([name, tool]) => toFunction(name, tool))
+  return { flat: [...flat.values()], functions, called }
 }
 
 const CALL_ITEMS: ReadonlyMap<unknown, CalledTool['item']> = new Map([
@@ -180,16 +182,17 @@ export const foundTools: Member = tools
 /** Reads the tools that a client adds later. */
 export const additionalTools: Member = toolsBesideOthers
 
-function toChatTool({ description, format, name, parameters, strict, type }: JsonObject): JsonObject {
-  if (type === 'custom') {
-    const grammar = isObject(format) && format.type === 'grammar' ? format : undefined
-    return { type: 'function', function: functionForCustom({ name, description, grammar }) }
-  }
-  const definition: JsonObject = { name }
-  if (description !== undefined) definition.description = description
-  if (parameters !== undefined) definition.parameters = parameters
-  if (strict !== undefined) definition.strict = strict
-  return { type: 'function', function: definition }
+function toFunction(name: string, tool: JsonObject): FunctionTool {
+  if (tool.type !== 'custom') return readFunction(tool, 'tools', false)
+  const { description, format } = tool
+  const grammar = readGrammar(format)
+  return functionForCustom({
+    kind: 'custom',
+    name,
+    ...(isText(description) && { description }),
+    ...(grammar !== undefined && { grammar }),
+    cache: false,
+  })
 }
 
 const CHOICE_WORDS = oneOf('none', 'auto', 'required')
@@ -212,22 +215,21 @@ export function readToolChoice(value: unknown, reading: RequestReading): unknown
   return (value.type === 'allowed_tools' ? allowedTools : reference)(value, 'tool_choice', reading)
 }
 
-/** Returns a tool choice as a chat request has it. */
-export function toChatChoice(choice: unknown): unknown {
-  if (!isObject(choice)) return choice
-  if (choice.type !== 'allowed_tools') return toChatReference(choice)
+/** Returns a checked choice among functions. */
+export function toToolChoice(choice: unknown): ToolChoice | undefined {
+  if (choice === undefined || choice === 'none' || choice === 'required') return choice
+  if (!isObject(choice)) return 'auto'
+  if (choice.type !== 'allowed_tools') return toFunctionReference(choice)
   const { mode, tools: allowed } = choice
   return {
-    type: 'allowed_tools',
-    allowed_tools: {
-      mode,
-      tools: Array.isArray(allowed) ? allowed.filter(isObject).map(toChatReference) : [],
-    },
+    kind: 'allowed',
+    mode: mode === 'required' ? mode : 'auto',
+    tools: Array.isArray(allowed) ? allowed.filter(isObject).map(toFunctionReference) : [],
   }
 }
 
-function toChatReference(reference: JsonObject): JsonObject {
-  return { type: 'function', function: { name: flatNameOf(reference) } }
+function toFunctionReference(reference: JsonObject): ToolReference {
+  return { kind: 'function', name: flatNameOf(reference) }
 }
 
 function flatNameOf({ name, namespace: within }: JsonObject): string {
@@ -275,10 +277,8 @@ export function readText(value: unknown, reading: RequestReading): JsonObject {
   return value === undefined || value === null ? {} : (textSettings(value, 'text', reading) as JsonObject)
 }
 
-/** Returns the format of the reply as a chat request has it, or undefined if there is none. */
-export function toChatFormat({ format: given }: JsonObject): JsonObject | undefined {
+/** Returns the checked format of the reply. Undefined for plain text. */
+export function toFormat({ format: given }: JsonObject): OutputFormat | undefined {
   if (!isObject(given) || given.type === 'text') return undefined
-  if (given.type !== 'json_schema') return { type: given.type }
-  const { type, ...schema } = given
-  return { type, json_schema: schema }
+  return given.type === 'json_schema' ? readSchema(given) : { kind: 'json' }
 }

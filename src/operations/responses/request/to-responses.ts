@@ -1,40 +1,40 @@
-import type { ConversationRequest } from '../../../conversation/conversation.js'
+import type { Model } from '../../../contracts/catalogue.js'
+import type { Route } from '../../../contracts/providers.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import { RESPONSES_FORMAT, type ResponsesRequest } from '../../../protocol/responses-request.js'
+import type { OutputBounds } from '../../chat/output-bounds.js'
+import { boundOn } from '../../chat/route-conversation.js'
+import { isSent, supportedOn } from '../../chat/route-request.js'
 import { type AskedResponse, ENCRYPTED_REASONING, LOGPROBS } from './read-request.js'
 import { toFlatChoice } from './read-tools.js'
 import type { SealedThoughts } from './sealed-reasoning.js'
 
 const INCLUDED = [ENCRYPTED_REASONING, LOGPROBS]
 
-/** Members of a conversation that have another name or shape here. */
-const NOT_HERE = new Set(
-  (
-    'turns tools tool_choice response_format verbosity reasoning reasoning_effort max_tokens ' +
-    'max_completion_tokens logprobs stream'
-  ).split(' '),
-)
+/** What the route of a request decides. */
+interface OnRoute {
+  readonly route: Route
+  readonly model: Model
+  readonly bounds: OutputBounds
+}
 
-/**
- * Returns the request for a provider that has the Responses API itself, with the client's own items.
- *
- * @param conversation the request for the same route, within its limits
- */
-export function toResponsesRequest(
-  conversation: ConversationRequest,
-  response: AskedResponse,
-  provider: string,
-): ResponsesRequest {
-  const { flatTools, include, items, settings, thoughts } = response
+/** Returns the request for a provider that has the Responses API itself, with the client's own items. */
+export function toResponsesRequest(response: AskedResponse, onRoute: OnRoute): ResponsesRequest {
+  const { route } = onRoute
+  const { flatTools, forward, include, items, settings, thoughts } = response
   const { instructions, reasoning, text, toolChoice } = settings
   const request: ResponsesRequest = {
-    model: conversation.model,
-    input: items.flatMap((item) => toItem(item, provider, thoughts)),
+    model: route.upstreamModel,
+    input: items.flatMap((item) => toItem(item, route.provider, thoughts)),
   }
   if (instructions !== undefined) request.instructions = instructions
-  for (const [field, value] of Object.entries(conversation)) if (!NOT_HERE.has(field)) request[field] = value
-  const maxTokens = conversation.max_completion_tokens ?? conversation.max_tokens
-  if (maxTokens !== undefined) request.max_output_tokens = maxTokens
+  const supported = supportedOn(route, onRoute.model)
+  for (const [field, value] of Object.entries(settings.parameters)) {
+    if (field !== 'stream' && (supported === undefined || isSent(field, value, supported)))
+      request[field] = value
+  }
+  const bound = boundOn(forward.settings.bound, onRoute)
+  if (bound !== undefined) request.max_output_tokens = bound.tokens
   if (flatTools.length > 0) request.tools = flatTools
   if (toolChoice !== undefined) request.tool_choice = toFlatChoice(toolChoice)
   if (Object.keys(text).length > 0) request.text = text
