@@ -146,7 +146,8 @@ export interface ProviderAdapter {
   readonly tokenFactor?: number
   /**
    * Request fields that this adapter accepts beyond those that every provider may get (docs/request-fields.md). The adapter
-   * guarantees that no caller can use them to cause costs beyond the price, or to reach another model.
+   * guarantees that no caller can use them to cause costs beyond the price, or to reach another model. `converse` gets
+   * them in `settings.others`, as a chat has them.
    */
   readonly parameters?: readonly string[]
   /**

@@ -1,16 +1,18 @@
 import { ExactInteger } from '../protocol/exact-data.js'
 import type { JsonObject } from '../protocol/json-values.js'
-import {
-  type ConversationSettings,
-  NO_SETTINGS,
-  type OutputFormat,
-  type Reasoning,
-  type Tool,
-  type ToolChoice,
-  type ToolReference,
+import type {
+  ConversationSettings,
+  OutputFormat,
+  Reasoning,
+  Tool,
+  ToolChoice,
+  ToolReference,
 } from './settings.js'
 
-/** The names of a request's fields depend on the client for the other members. */
+/** The settings of a request that asks for nothing. */
+export const NO_SETTINGS: ConversationSettings = { stop: [], tools: [], others: {} }
+
+/** Which field has one of the other members depends on the client. */
 type NamedMember = Exclude<keyof ConversationSettings, 'bound' | 'reasoning' | 'others'>
 
 /** The field in which a chat has each setting. */
@@ -39,10 +41,8 @@ export const CHAT_NAMES = {
   cache: 'cache_control',
 } as const satisfies Readonly<Record<NamedMember, string>>
 
-const NAMED = Object.entries(CHAT_NAMES) as readonly (readonly [NamedMember, string])[]
-const MEMBERS: ReadonlyMap<string, readonly [NamedMember, field: string]> = new Map(
-  NAMED.map((named) => [named[0], named]),
-)
+const NAMED = Object.entries(CHAT_NAMES) as readonly (readonly [NamedMember, field: string])[]
+const MEMBERS = new Map<string, (typeof NAMED)[number]>(NAMED.map((named) => [named[0], named]))
 
 /** The only mark that the router accepts. */
 export const CACHE_MARK = { type: 'ephemeral' }

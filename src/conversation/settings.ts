@@ -133,6 +133,3 @@ export interface ConversationSettings {
    */
   readonly others: Readonly<Record<string, unknown>>
 }
-
-/** The settings of a request that asks for nothing. */
-export const NO_SETTINGS: ConversationSettings = { stop: [], tools: [], others: {} }

@@ -1,5 +1,5 @@
 export { type AiSdkSettings, aiSdk } from './ai-sdk.js'
-export type { ParameterTranslation } from './call-options.js'
+export type { ParameterTranslation, TranslatedRequest } from './call-options.js'
 export type {
   AiSdkEmbeddingModel,
   AiSdkLanguageModel,

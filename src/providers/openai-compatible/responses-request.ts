@@ -11,7 +11,7 @@ import { type JsonObject, textOf } from '../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { idForResponses } from '../openai-input/call-ids.js'
-import { refuseSettings, type TakenSettings } from '../openai-input/others.js'
+import { refuseSettings, type TakenSettings } from '../refuse-settings.js'
 import { fittingFields } from './limits.js'
 import { itemsOf } from './responses-items.js'
 

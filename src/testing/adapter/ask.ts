@@ -10,5 +10,5 @@ export async function ask(
 ): Promise<{ terminated: boolean }> {
   if (adapter.chat !== undefined) return adapter.chat(call, take)
   if (adapter.converse === undefined) throw new TypeError('The adapter has neither chat nor converse.')
-  return adapter.converse({ ...call, request: settled(readChat(call.request)) }, take)
+  return adapter.converse({ ...call, request: settled(readChat(call.request, adapter.parameters)) }, take)
 }

@@ -1,7 +1,7 @@
-import { namedSettings } from '../../conversation/chat-fields.js'
-import type { ConversationSettings } from '../../conversation/settings.js'
-import { unsupported } from '../../conversation/unsupported.js'
-import { isNeutral } from '../../protocol/request-fields/known-fields.js'
+import { namedSettings } from '../conversation/chat-fields.js'
+import type { ConversationSettings } from '../conversation/settings.js'
+import { unsupported } from '../conversation/unsupported.js'
+import { isNeutral } from '../protocol/request-fields/known-fields.js'
 
 /** Which settings an API has. */
 export type TakenSettings = Readonly<Record<Exclude<keyof ConversationSettings, 'others'>, boolean>>
