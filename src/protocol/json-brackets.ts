@@ -1,5 +1,4 @@
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const OPENING_BRACKET = 0x5b
 const CLOSING_BRACKET = 0x5d
 const OPENING_BRACE = 0x7b
@@ -19,11 +18,24 @@ export class JsonBrackets {
 
   /** Reads until the text is closed, or to the end of the piece. Returns the number of characters read. */
   take(piece: string): number {
+    /** The next ones of a string. Each is searched only beyond the last one, so that this takes linear time. */
+    let quote = -1
+    let backslash = -1
     for (let at = 0; at < piece.length; at++) {
+      if (this.escaped) {
+        this.escaped = false
+        continue
+      }
+      if (this.inString) {
+        if (quote < at) quote = positionOf('"', piece, at)
+        if (backslash < at) backslash = positionOf('\\', piece, at)
+        at = Math.min(quote, backslash)
+        if (backslash < quote) this.escaped = true
+        else this.inString = quote === piece.length
+        continue
+      }
       const character = piece.charCodeAt(at)
-      if (this.escaped) this.escaped = false
-      else if (character === QUOTE) this.inString = !this.inString
-      else if (this.inString) this.escaped = character === BACKSLASH
+      if (character === QUOTE) this.inString = true
       else if (character === OPENING_BRACE || character === OPENING_BRACKET) {
         this.any = true
         this.depth++
@@ -34,4 +46,10 @@ export class JsonBrackets {
     }
     return piece.length
   }
+}
+
+/** Returns the length of the text if there is none. */
+function positionOf(character: string, text: string, from: number): number {
+  const found = text.indexOf(character, from)
+  return found < 0 ? text.length : found
 }
