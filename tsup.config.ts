@@ -10,6 +10,17 @@ const importJose: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
+/** What is loaded later is required too, in what is required: Jest's CommonJS has no `import()`. */
+const requireLater: NonNullable<Options['plugins']>[number] = {
+  name: 'require-later',
+  renderChunk(code) {
+    if (this.format !== 'cjs') return undefined
+    return {
+      code: code.replace(/\bimport\((["']\.\/[^"']+["'])\)/g, 'Promise.resolve().then(() => require($1))'),
+    }
+  },
+}
+
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
@@ -46,4 +57,5 @@ export default defineConfig({
   // package.json says which file it is in which runtime.
   external: ['#sender'],
   esbuildPlugins: [importJose],
+  plugins: [requireLater],
 })

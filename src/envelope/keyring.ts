@@ -5,7 +5,6 @@ import {
   generateKeyPairSync,
   type KeyObject,
 } from 'node:crypto'
-import { exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
 import { OptionsError } from '../base/options-error.js'
@@ -50,6 +49,7 @@ export async function generateEnvelopeKey(
   if (typeof kid !== 'string' || !KEY_ID_PATTERN.test(kid)) {
     throw invalid('generateEnvelopeKey', 'kid', 'must be 1 to 256 visible ASCII characters')
   }
+  const { exportJWK, generateKeyPair } = await import('jose')
   const { privateKey } = await generateKeyPair(KEY_AGREEMENT, { crv: curve, extractable: true })
   const { x = '', y, d = '' } = await exportJWK(privateKey)
   return {

@@ -1,5 +1,4 @@
 import type { KeyObject } from 'node:crypto'
-import { base64url, compactDecrypt } from 'jose'
 import { z } from 'zod'
 import { createSecret } from '../base/secret.js'
 import type { EnvelopeBinding, OpenResult } from '../contracts/index.js'
@@ -37,6 +36,9 @@ function refuse(reason: 'invalid' | 'expired' | 'mismatch'): OpenResult {
   return { ok: false, reason }
 }
 
+/** Few hosts have envelopes. */
+let loadedJose: Promise<typeof import('jose')> | undefined
+
 /** Header, no encrypted key (the agreed key encrypts the content), IV of 96 bits, ciphertext, tag of 128 bits. */
 const COMPACT_JWE = /^([\w-]+)\.\.([\w-]{16})\.([\w-]+)\.([\w-]{22})$/
 
@@ -46,11 +48,13 @@ async function decrypt(envelope: unknown, keys: ReadonlyMap<string, KeyObject>) 
   if (!envelope.startsWith(ENVELOPE_PREFIX)) throw new TypeError('another version')
   const jwe = envelope.slice(ENVELOPE_PREFIX.length)
   const [, encodedHeader = '', , ciphertext = '', tag = ''] = COMPACT_JWE.exec(jwe) ?? []
-  const header = protectedHeader.parse(readJson(base64url.decode(encodedHeader)))
+  const header = protectedHeader.parse(readJson(Buffer.from(encodedHeader, 'base64url')))
   const key = keys.get(header.kid)
   if (key === undefined) throw new TypeError('no such key')
   // The last characters of these two have unused bits. The header is authenticated as text, and the IV has no unused bits.
   if (!isCanonical(ciphertext) || !isCanonical(tag)) throw new TypeError('unused bits are set')
+  loadedJose ??= import('jose')
+  const { compactDecrypt } = await loadedJose
   const { plaintext } = await compactDecrypt(jwe, key, {
     keyManagementAlgorithms: [KEY_AGREEMENT],
     contentEncryptionAlgorithms: [CONTENT_ENCRYPTION],
@@ -64,7 +68,7 @@ function readJson(bytes: Uint8Array): unknown {
 }
 
 function isCanonical(text: string): boolean {
-  return base64url.encode(base64url.decode(text)) === text
+  return Buffer.from(text, 'base64url').toString('base64url') === text
 }
 
 const coordinate = z.string().regex(COORDINATE_PATTERN)

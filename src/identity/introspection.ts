@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { importJWK, type JWK, SignJWT } from 'jose'
+import type { JWK } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
 import type { Secret } from '../base/secret.js'
@@ -168,6 +168,7 @@ function authOf(
   const { clientId, privateKey } = auth
   const alg = String(privateKey.alg)
   return async (body) => {
+    const { importJWK, SignJWT } = await import('jose')
     const seconds = Math.floor(clock.now() / SECOND_MS)
     const assertion = await new SignJWT()
       .setProtectedHeader({ alg, ...(typeof privateKey.kid === 'string' && { kid: privateKey.kid }) })

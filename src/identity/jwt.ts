@@ -1,4 +1,4 @@
-import { errors, type JWTPayload, jwtVerify } from 'jose'
+import type { JWTPayload } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
 import type {
@@ -57,15 +57,16 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
 /** The errors of an invalid token. Any other error means that it could not be checked. */
 const FAULTS_OF_TOKEN: readonly string[] = [
-  errors.JWTClaimValidationFailed.code,
-  errors.JWTInvalid.code,
-  errors.JWSInvalid.code,
-  errors.JWSSignatureVerificationFailed.code,
-  errors.JOSEAlgNotAllowed.code,
-  errors.JOSENotSupported.code,
-  errors.JWKSNoMatchingKey.code,
-  errors.JWKSMultipleMatchingKeys.code,
+  'ERR_JWT_CLAIM_VALIDATION_FAILED',
+  'ERR_JWT_INVALID',
+  'ERR_JWS_INVALID',
+  'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+  'ERR_JOSE_ALG_NOT_ALLOWED',
+  'ERR_JOSE_NOT_SUPPORTED',
+  'ERR_JWKS_NO_MATCHING_KEY',
+  'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
 ]
+const TOKEN_EXPIRED = 'ERR_JWT_EXPIRED'
 
 const jwtSchema = optionsSchema<JwtCredentialsOptions>({
   issuer: nameSchema,
@@ -102,12 +103,15 @@ export function jwtCredentials(options: JwtCredentialsOptions): ShapedCredential
     principal,
     typ = 'at+jwt',
   } = readOptions(jwtSchema, options, 'jwtCredentials')
-  const keys = remoteKeySet(new URL(jwks))
+  // Only hosts with an identity server load it, and before the first token comes.
+  const loaded = import('jose').then((jose) => ({ jose, keys: remoteKeySet(jose, new URL(jwks)) }))
+  loaded.catch(() => {}) // Each token says why.
 
   /** Returns the claims, or the refusal. Two members, because a claim may have any name. */
   async function verify(token: string): Promise<{ claims: JWTPayload } | { refusal: CredentialResult }> {
+    const { jose, keys } = await loaded
     try {
-      const { payload } = await jwtVerify(token, keys, {
+      const { payload } = await jose.jwtVerify(token, keys, {
         algorithms: [...algorithms],
         issuer,
         audience,
@@ -121,7 +125,7 @@ export function jwtCredentials(options: JwtCredentialsOptions): ShapedCredential
       return { claims: payload }
     } catch (error) {
       const { code } = error as { code?: string }
-      if (code === errors.JWTExpired.code) return { refusal: EXPIRED }
+      if (code === TOKEN_EXPIRED) return { refusal: EXPIRED }
       if (code !== undefined && FAULTS_OF_TOKEN.includes(code)) return { refusal: UNKNOWN }
       throw error
     }

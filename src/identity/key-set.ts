@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
+import type { JWTVerifyGetKey } from 'jose'
 import { readText } from './read-text.js'
 
 /** Key sets have a few kilobytes. The text of a larger one is not read to its end. */
@@ -14,14 +14,14 @@ const RETRY_MS = 1_000
  * Returns the public keys of an issuer. They are fetched when they are first needed, and kept for 10 minutes. A key that is
  * not among them causes one fetch in 30 seconds. Rejects if the keys cannot be fetched.
  */
-export function remoteKeySet(url: URL): JWTVerifyGetKey {
+export function remoteKeySet(jose: typeof import('jose'), url: URL): JWTVerifyGetKey {
   let failure: { readonly error: unknown; readonly at: number } | undefined
-  const keys: ReturnType<typeof createRemoteJWKSet> = createRemoteJWKSet(url, {
+  const keys: ReturnType<typeof jose.createRemoteJWKSet> = jose.createRemoteJWKSet(url, {
     timeoutDuration: TIMEOUT_MS,
     cooldownDuration: COOLDOWN_MS,
     cacheMaxAge: KEPT_MS,
     // The library waits between fetches only after a successful one, so invented keys would keep a failing issuer busy.
-    async [customFetch](address, init) {
+    async [jose.customFetch](address, init) {
       const waitMs = keys.fresh ? COOLDOWN_MS : RETRY_MS
       if (failure !== undefined && Date.now() < failure.at + waitMs) throw failure.error
       try {

@@ -113,15 +113,16 @@ const SPACE = 0x20
 /** A byte that never occurs in UTF-8. */
 const PADDING = 0xff
 export const PADDING_BYTES = 3
-/** The cost of each byte after each other one: that of `b` after `a` is at `a * 256 + b`. */
-const PAIRS = bytePairs()
+/** The cost of each byte after each other one: that of `b` after `a` is at `a * 256 + b`. Made at its first use. */
+let madePairs: Uint8Array | undefined
 
 /**
  * Returns the cost of the first `length` bytes of UTF-8, in sixteenths of a token. Overwrites {@link PADDING_BYTES}
  * after them: reading four bytes at a time takes three fifths of the time of reading single bytes.
  */
 export function costOf(utf8: Uint8Array, length: number): number {
-  const pairs = PAIRS
+  madePairs ??= bytePairs()
+  const pairs = madePairs
   utf8.fill(PADDING, length, length + PADDING_BYTES)
   let cost = 0
   let before = LINE_FEED

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
-import { type buildConnector, Client, type Dispatcher } from 'undici/index.js'
+import type { buildConnector, Client as ClientTypes, Dispatcher } from 'undici/index.js'
+import Client from 'undici/lib/dispatcher/client.js'
 import type { Connection, SentRequest } from '../sender.js'
 import { ContinueRewriter } from './continue-rewriter.js'
 
@@ -19,7 +20,7 @@ interface SocketHolder {
 export class UpstreamConnection extends Client implements Connection {
   private readonly holder: SocketHolder
 
-  constructor(origin: URL, options: Client.Options, connect: buildConnector.connector) {
+  constructor(origin: URL, options: ClientTypes.Options, connect: buildConnector.connector) {
     const holder: SocketHolder = { rewriter: new ContinueRewriter(), readable: [] }
     super(origin, {
       ...options,

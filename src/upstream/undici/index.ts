@@ -1,4 +1,5 @@
-import { buildConnector, Pool } from 'undici/index.js'
+import buildConnector from 'undici/lib/core/connect.js'
+import Pool from 'undici/lib/dispatcher/pool.js'
 import type { SenderAbilities, SenderModule } from '../sender.js'
 import { UpstreamConnection } from './connection.js'
 
