@@ -121,7 +121,8 @@ async function lay(app: App, folder: string): Promise<void> {
   }
 }
 
-function linesOf({ file, name }: App): string {
+function linesOf({ file, lines: own, name }: App): string {
+  if (own !== undefined) return own
   const found = codeBlocks(PAGE).filter(({ directives }) => [directives.app, directives.run].includes(name))
   if (found.length !== 1) throw new Error(`docs/frameworks.md has ${found.length} blocks for ${name}`)
   if (!PAGE.includes(`\`${file}\``) && file !== 'main.ts') throw new Error(`The page does not name ${file}`)

@@ -8,7 +8,9 @@ export interface App {
   readonly title: string
   /** The package whose version is the framework's. */
   readonly package: string
-  /** Where the block goes. */
+  /** Its lines, of an application that the documents do not have. */
+  readonly lines?: string
+  /** Where its lines go. */
   readonly file: string
   /** `/compat/v1` by default. */
   readonly mount?: string
