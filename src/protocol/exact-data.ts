@@ -177,6 +177,20 @@ export function withDigitTexts(value: JsonObject): JsonObject {
   return text === undefined ? value : JSON.parse(withQuotedDigits(text))
 }
 
+/** Returns the numbers of a request that {@link writeExactly} writes with other digits than `JSON.stringify`. */
+export function exactNumbers(request: JsonObject): readonly string[] {
+  const numbers: string[] = []
+  const add = (text: string): false => {
+    for (const [from, to] of outsideOfStrings(text)) {
+      for (const [number] of text.slice(from, to).matchAll(NUMBERS))
+        if (isInexact(number)) numbers.push(number)
+    }
+    return false
+  }
+  for (const place of DATA_PLACES) findText(request, place, 0, add)
+  return numbers
+}
+
 /** Returns the JSON text of a request with the original digits in schemas and arguments. */
 export function writeExactly(value: JsonObject, mark: () => string): string {
   if (!hasAnyText(value)) return JSON.stringify(value)
@@ -191,18 +205,28 @@ export function writeExactly(value: JsonObject, mark: () => string): string {
 }
 
 function hasAnyText(value: JsonObject): boolean {
-  for (const place of EXACT_PLACES) if (hasText(value, place, 0)) return true
+  for (const place of EXACT_PLACES) if (findText(value, place, 0, isAny)) return true
   return false
 }
 
-/** Whether a stored text is on a path, from the given step on. */
-function hasText(value: unknown, place: readonly string[], from: number): boolean {
+const isAny = (): true => true
+
+/** Whether a stored text on a path, from the given step on, is wanted. Stops at the first one. */
+function findText(
+  value: unknown,
+  place: readonly string[],
+  from: number,
+  isWanted: (text: string) => boolean,
+): boolean {
   if (typeof value !== 'object' || value === null) return false
   const step = place[from]
-  if (step === undefined) return TEXT in value
-  if (step !== '*') return hasText((value as JsonObject)[step], place, from + 1)
+  if (step === undefined) {
+    const text = (value as WithText)[TEXT]
+    return text !== undefined && isWanted(text)
+  }
+  if (step !== '*') return findText((value as JsonObject)[step], place, from + 1, isWanted)
   if (!Array.isArray(value)) return false
-  for (const item of value) if (hasText(item, place, from + 1)) return true
+  for (const item of value) if (findText(item, place, from + 1, isWanted)) return true
   return false
 }
 

@@ -24,8 +24,31 @@ export function mutate(random: Random, body: JsonObject): Mutated {
   for (let count = random.pick([1, 1, 1, 2, 3]); count > 0; count--) {
     changed = random.weighted(MUTATIONS)(random, changed, done)
   }
-  const text = JSON.stringify(changed)
+  const text = JSON.stringify(changed).replace(DIGITS, (_, count: string) => '7'.repeat(Number(count)))
   return { text: random.chance(0.06) ? twice(random, changed, text, done) : text, done }
+}
+
+/** Stands for a number of so many digits, which no number of JavaScript has. */
+const digits = (count: number): string => `the digits of ${count}`
+const DIGITS = /"the digits of (\d+)"/g
+
+/** Providers get the numbers of schemas digit for digit. */
+const addLongNumbers: Mutation = (random, body, done) => {
+  const count = random.pick([17, 400, 4_000, 20_000])
+  done.push(`a schema with numbers of ${count} digits`)
+  const numbers = Array.from({ length: random.int(1, 20) }, () => digits(count))
+  const parameters = { type: 'object', properties: { a: { enum: numbers } } }
+  const name = `numbers_${count}`
+  if (random.chance(0.3)) {
+    const format = { type: 'json_schema', json_schema: { name, schema: parameters } }
+    return { ...body, response_format: format }
+  }
+  const tool = random.pick<JsonObject>([
+    { type: 'function', function: { name, parameters } },
+    { type: 'function', name, parameters },
+    { name, input_schema: parameters },
+  ])
+  return { ...body, tools: [...(Array.isArray(body.tools) ? body.tools : []), tool] }
 }
 
 const addField: Mutation = (random, body, done) => {
@@ -140,6 +163,7 @@ const MUTATIONS: readonly (readonly [number, Mutation])[] = [
   [4, changeBound],
   [2, changeType],
   [2, addTool],
+  [1, addLongNumbers],
   [0.7, addToolChoice],
   [1.5, addMember],
   [2, addPart],

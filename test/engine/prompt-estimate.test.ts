@@ -7,7 +7,8 @@ import { orphanWords } from '../../src/conversation/results.js'
 import { fittingNames, PLAIN_NAME } from '../../src/conversation/tool-names.js'
 import { createByteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
-import type { ChatMessage } from '../../src/protocol/chat-request.js'
+import type { ChatMessage, ChatRequest } from '../../src/protocol/chat-request.js'
+import { keepExactData } from '../../src/protocol/exact-data.js'
 import { closedSchema } from '../../src/providers/anthropic/closed-schema.js'
 import { prepareMessages } from '../../src/providers/openai-compatible/history.js'
 import { fittingFields } from '../../src/providers/openai-compatible/limits.js'
@@ -299,6 +300,30 @@ describe('the upper limit of a prompt', () => {
       expect(made.atMost(1, 'html') / before).toBeLessThanOrEqual(1.3)
     },
   )
+
+  it('counts the digits of numbers in schemas, which providers get as they are', () => {
+    const digits = '1'.repeat(4_000)
+    const fraction = `0.${'3'.repeat(2_000)}`
+    const schema = `{"type":"object","properties":{"a":{"enum":[${digits},"${digits}",1,${fraction}]}}}`
+    const shapes = {
+      tools: `"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]`,
+      functions: `"functions":[{"name":"f","parameters":${schema}}]`,
+      format: `"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}`,
+    }
+    for (const [shape, member] of Object.entries(shapes)) {
+      const text = `{"model":"m","messages":[],${member}}`
+      const plain = JSON.parse(text) as ChatRequest
+      const exact = JSON.parse(text) as ChatRequest
+      keepExactData(exact, text)
+      const [rounded, exactly] = [plain, exact].map((given) => {
+        const counters = { counter, upperCounter: byteCounter, neverOverdraw: true }
+        const { atMost, atLeast } = estimatePrompt(given, MODEL, counters)
+        return [atMost(), atLeast] as const
+      }) as [readonly [number, number], readonly [number, number]]
+      expect([shape, exactly[0] - rounded[0]]).toEqual([shape, 6_002])
+      expect(exactly[1] - rounded[1]).toBeGreaterThanOrEqual(1_500)
+    }
+  })
 
   it("is at most the model's context", () => {
     expect(bound([user('x'.repeat(10_000))], {}, { ...MODEL, contextLength: 1_000 })).toBe(1_000)

@@ -7,7 +7,7 @@ import { addedWords } from '../../conversation/chat-results.js'
 import { ADDED_TO_CUSTOM } from '../../conversation/custom-tools.js'
 import { longestName, NAMES_IN_CHAT, renamed } from '../../conversation/tool-names.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
-import { ADDED_PROPERTIES, lacksProperties } from '../../protocol/exact-data.js'
+import { ADDED_PROPERTIES, exactNumbers, lacksProperties } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import { fileName, isMedia, mediaBound, mediaText, mediaTokens } from './media.js'
@@ -98,6 +98,8 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
     else if (!CHOICES.has(field)) sums.hasMedia()
   }
   addNames(request, sums)
+  // Providers get them digit for digit, however many there are.
+  for (const number of exactNumbers(request)) sums.text(number, true)
   return sums
 }
 
