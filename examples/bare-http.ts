@@ -20,7 +20,8 @@ export function createApp({
 } = {}) {
   const router = createCompatRouter({
     basePath: '/compat/v1',
-    credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }),
+    // Everybody knows this key, so no page of a browser may use it.
+    credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice', origins: [] } }),
     catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }]),
     ledger: memoryLedger({ alice: '5.00' }),
     providers: memoryProviders([

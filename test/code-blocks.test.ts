@@ -80,7 +80,7 @@ const others = [
   ...['sessions', 'page', 'identity', 'introspection'],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
   ...['connect-app', 'connect-client', 'connect-host', 'connected-apps'],
-  ...['durable', 'postgres', 'admin', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
+  ...['durable', 'postgres', 'admin', 'audit', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 /** Blocks that others import, as the files `options.mjs` and `stores.mjs`. */
 const shared = ['options', 'stores']
@@ -623,6 +623,15 @@ describe('a code block of the documents', () => {
     expect(cost).toBeGreaterThan(0)
     const { posted } = (await createAdmin(stores).accounts.balance('alice'))!
     expect(posted).toBe(parseCredits('25') - parseCredits(cost.toFixed(9)))
+  })
+
+  it('has an audit log that names who credited an account', async () => {
+    expect(await logged('audit')).toEqual([
+      'anna',
+      'entry',
+      'credited',
+      { amount: '25', memo: 'refund of June' },
+    ])
   })
 
   it('has a console that opens once with the link that it prints', async () => {

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import * as bareHttp from '../../examples/bare-http.js'
@@ -43,8 +44,11 @@ function upstreamOptions() {
 
 const hosts: Record<string, () => Promise<string>> = {
   'express.ts': () => serveApp(expressExample.createApp(upstreamOptions())),
-  'connect.ts': () => serveApp(connectExample.createApp(upstreamOptions())),
   'existing-app.ts': () => serveApp(existingApp.createApp(upstreamOptions())),
+  'connect.ts': () => {
+    const { server, router } = connectExample.createApp(upstreamOptions())
+    return serve(server, router)
+  },
   'bare-http.ts': () => {
     const { server, router } = bareHttp.createApp(upstreamOptions())
     return serve(server, router)
@@ -84,6 +88,22 @@ describe.each(Object.keys(hosts))('examples/%s', (name) => {
   it('refuses an unknown key', async () => {
     const client = clientOf(await hosts[name]!(), 'sk-unknown')
     await expect(client.models.list()).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' })
+  })
+
+  it('survives a target that is no address', async () => {
+    const base = await hosts[name]!()
+    const { hostname, port } = new URL(base)
+    const socket = connect(Number(port), hostname)
+    socket.end('GET http://[::/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 [45]\d\d /)
+    expect((await fetch(`${base}/compat/v1/models`)).status).toBeLessThan(500)
+  })
+
+  it('lets no page of a browser use a key that everybody knows', async () => {
+    const response = await fetch(`${await hosts[name]!()}/compat/v1/models`, {
+      headers: { authorization: `Bearer ${key}`, origin: 'https://evil.example' },
+    })
+    expect(response.status).toBe(403)
   })
 
   it('prints a curl command that works', async () => {
