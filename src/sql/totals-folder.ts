@@ -20,7 +20,8 @@ export interface TotalsFolderParts {
   readonly everyMs: number | null
 }
 
-export const FOLD_MS = 1_000
+/** Reports read what was written since. */
+export const FOLD_MS = 10_000
 const BEHIND_MS = 60_000
 
 export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolderParts): TotalsFolder {
@@ -51,8 +52,10 @@ export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolder
   async function round(): Promise<void> {
     const startedAt = performance.now()
     try {
-      let waiting = await foldTotals(database)
-      while (waiting.state === 'more') waiting = await foldTotals(database)
+      // Rounds of several processes do not add up, and the last one of all adds everything.
+      const ageMs = isClosed ? 0 : (everyMs ?? 0) / 2
+      let waiting = await foldTotals(database, ageMs)
+      while (waiting.state === 'more') waiting = await foldTotals(database, ageMs)
       // What was written meanwhile is left for the next round.
       if (waiting.state === 'done') since = wroteAt > startedAt ? startedAt : undefined
       if (!isDue(waiting, Date.now())) failedAt = undefined

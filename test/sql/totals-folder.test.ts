@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Folded } from '../../src/sql/totals.js'
 import { createTotalsFolder } from '../../src/sql/totals-folder.js'
 
 beforeEach(() => {
@@ -8,8 +9,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A folder on a database that answers as `answer` says: the number of rows that were added, or an error. */
-function createFolder(answer: { folded: number | Error }) {
+/** A folder on a database that answers as `answer` says. */
+function createFolder(answer: { folded: Folded | Error }) {
   const told: number[] = []
   let rounds = 0
   const folder = createTotalsFolder({
@@ -18,7 +19,7 @@ function createFolder(answer: { folded: number | Error }) {
       async all() {
         rounds++
         if (answer.folded instanceof Error) throw answer.folded
-        return [{ folded: String(answer.folded), entries: '0', since: null }]
+        return [{ folded: answer.folded, entries: '0', since: null }]
       },
       batch: async () => [],
     },
@@ -29,7 +30,7 @@ function createFolder(answer: { folded: number | Error }) {
 }
 
 it('a folder of totals adds what its process has written a second later, and then rests', async () => {
-  const { folder, rounds, told } = createFolder({ folded: 1 })
+  const { folder, rounds, told } = createFolder({ folded: 'done' })
   folder.wrote()
   folder.wrote()
   await vi.advanceTimersByTimeAsync(10_000)
@@ -40,20 +41,21 @@ it('a folder of totals adds what its process has written a second later, and the
   expect(told).toEqual([])
 })
 
-it.each([
+it.each<[string, Folded | Error]>([
   ['fails', new Error('gone')],
-  ['finds another process at it', -1],
+  ['finds another process at it', 'busy'],
+  ['finds its entries too young', 'soon'],
 ])(
   'a folder of totals that %s for a minute says so each minute, and once when nothing is left',
   async (_, folded) => {
-    const answer: { folded: number | Error } = { folded }
+    const answer: { folded: Folded | Error } = { folded }
     const { folder, told } = createFolder(answer)
     folder.wrote()
     await vi.advanceTimersByTimeAsync(59_000)
     expect(told).toEqual([])
     await vi.advanceTimersByTimeAsync(62_500)
     expect(told).toEqual([expect.closeTo(60_000, -4), expect.closeTo(120_000, -4)])
-    answer.folded = 1
+    answer.folded = 'done'
     await vi.advanceTimersByTimeAsync(2_000)
     expect(told.at(-1)).toBe(0)
     await vi.advanceTimersByTimeAsync(200_000)
@@ -66,7 +68,7 @@ it('a folder of totals that cannot add entries by account for a minute says so, 
   const told: number[] = []
   let isBroken = true
   let tries = 0
-  const waiting = { folded: '0', entries: '400000', since: '1' }
+  const waiting = { folded: 'done', entries: '400000', since: '1' }
   const folder = createTotalsFolder({
     database: {
       engine: 'postgres',

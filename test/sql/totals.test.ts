@@ -180,6 +180,22 @@ describe.each(engineNames)('the kept totals on %s', (name) => {
     await compareReports()
   }, 120_000)
 
+  it.runIf(name === 'PostgreSQL')(
+    'leave young entries for a larger step, unless the last process ends',
+    async () => {
+      await foldAll(stores)
+      await charge()
+      expect(await foldTotals(stores.database, 600_000)).toMatchObject({ state: 'soon' })
+      expect(await foldTotals(stores.database)).toMatchObject({ state: 'done' })
+      expect(await foldTotals(stores.database, 600_000)).toMatchObject({ state: 'done' })
+      await charge()
+      await moveTo(Date.now() - 700_000)
+      expect(await foldTotals(stores.database, 600_000)).toMatchObject({ state: 'done' })
+      expect(await foldTotals(stores.database, 600_000)).toMatchObject({ state: 'done' })
+      expect(await admin.maintenance.verify()).toEqual([])
+    },
+  )
+
   it('take in each entry once, however many processes add them', async () => {
     for (let call = 0; call < 20; call++) await charge(START)
     const states = await Promise.all(Array.from({ length: 4 }, () => foldTotals(stores.database)))
