@@ -26,6 +26,11 @@ function isDeeper(member: unknown, limit: number): boolean {
   return typeof member === 'object' && member !== null && isTooDeep(member, limit - 1)
 }
 
+/** Whether a value is a number without a fraction. */
+export function isInteger(value: unknown): value is number {
+  return Number.isInteger(value)
+}
+
 /** Whether a value is a string that is not empty. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''

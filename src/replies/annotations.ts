@@ -30,9 +30,9 @@ function hasSource(annotation: unknown): annotation is JsonObject {
   if (!isObject(annotation)) return false
   if (isCitation(annotation)) return isText(sourceOf(annotation).url)
   const { type } = annotation
-  const members = typeof type === 'string' ? FILES.get(type) : undefined
-  const file = members === undefined ? undefined : annotation[type as string]
-  return isObject(file) && members!.every((name) => isText(file[name]))
+  if (!isText(type)) return false
+  const [members, file] = [FILES.get(type), annotation[type]]
+  return members !== undefined && isObject(file) && members.every((name) => isText(file[name]))
 }
 
 /** OpenRouter's annotations about files that it has read, by the members that they need. Clients send them back. */

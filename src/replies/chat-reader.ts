@@ -1,6 +1,6 @@
 import { ProviderError } from '../base/errors.js'
 import type { Delta, Labels } from '../conversation/delta.js'
-import { isObject, isTooDeep, type JsonObject, saysNothing } from '../protocol/json-values.js'
+import { isInteger, isObject, isTooDeep, type JsonObject, saysNothing } from '../protocol/json-values.js'
 import { NO_BYTES, plus, type WireBytes } from '../protocol/wire-bytes.js'
 import { ChatChoiceReader } from './chat-choice-reader.js'
 import { invalidReply } from './invalid-reply.js'
@@ -150,7 +150,7 @@ export class ChatReader {
 
   /** Returns the number by which calls of a provider's choice are told apart. If one choice was requested, all belong to it. */
   private providerChoiceOf(given: unknown, position: number): number {
-    const providerChoice = Number.isInteger(given) ? (given as number) : position
+    const providerChoice = isInteger(given) ? given : position
     if (providerChoice !== 0 && !this.hasRenumbered) {
       this.hasRenumbered = true
       this.reply.lost.mend('choice-renumbered')

@@ -5,7 +5,7 @@ import {
   ownFinishReason,
   readFinishReason,
 } from '../protocol/finish-reason.js'
-import { isObject, isText, type JsonObject, saysNothing } from '../protocol/json-values.js'
+import { isInteger, isObject, isText, type JsonObject, saysNothing } from '../protocol/json-values.js'
 import type { Losses } from './losses.js'
 
 /**
@@ -32,7 +32,7 @@ function haveOwnIndexes(choices: readonly JsonObject[], n: number): boolean {
 
 /** Whether a value is the index of one of `n` choices. */
 export function isIndex(value: unknown, n: number): value is number {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < n
+  return isInteger(value) && value >= 0 && value < n
 }
 
 function renumbered(choice: JsonObject, index: number, losses: Losses): JsonObject {

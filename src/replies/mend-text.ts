@@ -200,9 +200,9 @@ export function hasToken(fields: JsonObject): boolean {
 export function eachText(fields: JsonObject, add: (text: string) => void): void {
   const { content, reasoning, reasoning_content: sameReasoning, refusal } = fields
   for (const value of [content, reasoning ?? sameReasoning, refusal]) if (isText(value)) add(value)
-  const calls = Array.isArray(fields.tool_calls) ? [...fields.tool_calls] : []
+  const calls: JsonObject[] = Array.isArray(fields.tool_calls) ? [...fields.tool_calls] : []
   if (isObject(fields.function_call)) calls.push({ function: fields.function_call })
-  for (const call of calls as JsonObject[]) {
+  for (const call of calls) {
     const details = call.function ?? call.custom
     if (!isObject(details)) continue
     for (const value of [details.name, details.arguments, details.input]) if (isText(value)) add(value)

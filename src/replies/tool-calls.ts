@@ -1,7 +1,7 @@
 import type { TokenTally } from '../contracts/token-counter.js'
 import type { CallBegin, CallPiece, Delta, Members, NativeEvent } from '../conversation/delta.js'
 import { exactTextOf } from '../protocol/exact-data.js'
-import { isObject, type JsonObject, saysNothing, textOf } from '../protocol/json-values.js'
+import { isInteger, isObject, type JsonObject, saysNothing, textOf } from '../protocol/json-values.js'
 import { CallArguments } from './call-arguments.js'
 import { googleSignature } from './call-signatures.js'
 import type { Losses } from './losses.js'
@@ -431,7 +431,7 @@ function isReadableExtra(extra: unknown): boolean {
 function readIndex(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined
   const index = typeof given === 'string' ? Number(given) : given
-  return Number.isInteger(index) ? (index as number) : Number.NaN
+  return isInteger(index) ? index : Number.NaN
 }
 
 /** Returns a fragment of arguments that is a JSON number or literal. */

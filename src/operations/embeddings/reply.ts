@@ -1,5 +1,5 @@
 import type { WholeReply } from '../../contracts/reply.js'
-import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isInteger, isObject, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { asWire, joined, jsonBytes, type WireBytes, wire } from '../../protocol/wire-bytes.js'
 import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
@@ -53,12 +53,11 @@ export class EmbeddingsReply extends JsonReply {
     for (const [position, item] of data.entries()) {
       if (!isObject(item)) throw unreadable('an item of data is not an object')
       const index = item.index ?? position
-      if (!Number.isInteger(index) || !((index as number) in data))
-        throw unreadable('an index is out of range')
-      if (read[index as number] !== undefined) throw unreadable('two embeddings have the same index')
+      if (!isInteger(index) || !(index in data)) throw unreadable('an index is out of range')
+      if (read[index] !== undefined) throw unreadable('two embeddings have the same index')
       const written = this.write(item.embedding)
       this.keptBytes += written.length
-      read[index as number] = written
+      read[index] = written
       // All its numbers would otherwise be in memory beside their text.
       data[position] = null
     }

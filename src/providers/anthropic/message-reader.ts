@@ -122,7 +122,7 @@ export class MessageReader {
       throw new ProviderError('invalid-response', 'The reply is not a message of the API.')
     }
     this.deltas.push(startOf(usage))
-    for (const block of content as readonly unknown[]) {
+    for (const block of content) {
       if (saysNothing(block)) this.mend('part-skipped')
       else this.readBlock(block)
     }

@@ -77,7 +77,12 @@ interface Place {
   readonly part: unknown
 }
 
-const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
+const ENDS = new Set<unknown>([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.cancelled',
+])
 
 /** Turns the events of a response into deltas. Skips unknown events, since the API often adds some. */
 class ResponseReader {
@@ -96,7 +101,7 @@ class ResponseReader {
     const index = event.output_index ?? this.latest
     const { content_index: content = 0, summary_index: summary } = event
     const place = { index, part: summary === undefined ? content : `summary ${summary}` }
-    if (ENDS.has(type as string)) return this.readEnd(isObject(response) ? response : {}, events)
+    if (ENDS.has(type)) return this.readEnd(isObject(response) ? response : {}, events)
     switch (type) {
       case 'response.created':
       case 'response.in_progress':

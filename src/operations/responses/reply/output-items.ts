@@ -30,12 +30,30 @@ export type ItemEvent = `response.${
 /** Receives each event of a response, without its sequence number. */
 export type EmitEvent = (type: ItemEvent, fields: JsonObject) => void
 
+/** As its events and its body show it. */
+interface OutputItem extends JsonObject {
+  readonly id: string
+}
+interface TextPart {
+  readonly type: 'output_text'
+  text: string
+  readonly annotations: Members[]
+  logprobs: unknown[]
+}
+interface RefusalPart {
+  readonly type: 'refusal'
+  refusal: string
+}
+interface OpenPart<Part> {
+  readonly place: JsonObject
+  readonly part: Part
+}
 interface OpenItem {
   readonly index: number
-  readonly item: JsonObject
+  readonly item: OutputItem
 }
 interface OpenMessage extends OpenItem {
-  readonly content: JsonObject[]
+  readonly content: (TextPart | RefusalPart)[]
 }
 interface OpenReasoning extends OpenItem {
   text: string
@@ -55,7 +73,7 @@ interface OpenCall extends OpenItem {
  */
 export class OutputItems {
   /** Every item that has started, in order. Ended items are complete. */
-  readonly output: JsonObject[] = []
+  readonly output: OutputItem[] = []
   /** Undefined until there is one. */
   private finishReason: FinishReason | undefined
   private message: OpenMessage | undefined
@@ -178,7 +196,7 @@ export class OutputItems {
     for (const [index, item] of this.output.entries()) {
       const content = index === this.message?.index ? this.message.content : item.content
       const details = this.thoughts.get(index)
-      recent.keep(item.id as string, () => toKept(item, { content, details, provider }))
+      recent.keep(item.id, () => toKept(item, { content, details, provider }))
     }
   }
 
@@ -193,7 +211,7 @@ export class OutputItems {
   private begin(kind: string, fields: JsonObject): OpenItem {
     this.contentBytes += ITEM_BYTES
     const index = this.output.length
-    const item: JsonObject = { id: `${kind}_${this.about.parts.newId()}`, ...fields }
+    const item = { id: `${kind}_${this.about.parts.newId()}`, ...fields }
     this.output.push(item)
     return { index, item }
   }
@@ -250,7 +268,7 @@ export class OutputItems {
       this.emit('response.reasoning_summary_text.done', { ...place, text })
       this.emit('response.reasoning_summary_part.done', { ...place, part: summary[0] })
     }
-    const whole: JsonObject = { ...item, summary }
+    const whole: OutputItem = { ...item, summary }
     if (!isCut) this.thoughts.set(index, details)
     if (this.encryptsReasoning && !isCut) {
       const joined = joinDetails(details)
@@ -274,21 +292,30 @@ export class OutputItems {
   private openMessage(phase?: Phase): OpenMessage {
     if (this.message !== undefined) return this.message
     this.endReasoning(false)
-    const fields = { type: 'message', role: 'assistant', status: 'in_progress', content: [] as JsonObject[] }
+    const fields = { type: 'message', role: 'assistant', status: 'in_progress', content: NO_CONTENT }
     const open = this.begin('msg', phase === undefined ? fields : { ...fields, phase })
     this.message = { ...open, content: [] }
     this.emit('response.output_item.added', { output_index: open.index, item: open.item })
     return this.message
   }
 
-  /** Returns the last part of the message if it has this type. Otherwise starts one. */
-  private openPart(type: 'output_text' | 'refusal'): { place: JsonObject; part: JsonObject } {
+  /** Returns the last part of the message if it is text. Otherwise starts one. */
+  private openText(): OpenPart<TextPart> {
     const message = this.openMessage()
     const last = message.content.at(-1)
-    if (last?.type === type) return { place: partPlace(message), part: last }
-    if (last !== undefined) this.endPart(message)
-    const part: JsonObject =
-      type === 'refusal' ? { type, refusal: '' } : { type, text: '', annotations: [], logprobs: [] }
+    if (last?.type === 'output_text') return { place: partPlace(message), part: last }
+    return this.beginPart(message, { type: 'output_text', text: '', annotations: [], logprobs: [] })
+  }
+
+  private openRefusal(): OpenPart<RefusalPart> {
+    const message = this.openMessage()
+    const last = message.content.at(-1)
+    if (last?.type === 'refusal') return { place: partPlace(message), part: last }
+    return this.beginPart(message, { type: 'refusal', refusal: '' })
+  }
+
+  private beginPart<Part extends TextPart | RefusalPart>(message: OpenMessage, part: Part): OpenPart<Part> {
+    this.endPart(message)
     message.content.push(part)
     const place = partPlace(message)
     this.emit('response.content_part.added', { ...place, part: { ...part } })
@@ -302,24 +329,24 @@ export class OutputItems {
   }
 
   private addText(text: string, listed: readonly unknown[]): void {
-    const { part, place } = this.openPart('output_text')
+    const { part, place } = this.openText()
     part.text += text
     this.contentBytes += text.length
     if (listed.length > 0) this.keepProbabilities(part, listed)
     this.emit('response.output_text.delta', { ...place, delta: text, logprobs: listed })
   }
 
-  private keepProbabilities(part: JsonObject, listed: readonly unknown[]): void {
+  private keepProbabilities(part: TextPart, listed: readonly unknown[]): void {
     if (!this.keepsProbabilities) return
     this.probabilityBytes += memorySize(listed)
-    for (const logprob of listed) (part.logprobs as unknown[]).push(logprob)
+    for (const logprob of listed) part.logprobs.push(logprob)
     if (this.probabilityBytes <= this.mostProbabilityBytes) return
     this.keepsProbabilities = false
     this.forgetProbabilities()
   }
 
   private addRefusal(refusal: string): void {
-    const { part, place } = this.openPart('refusal')
+    const { part, place } = this.openRefusal()
     part.refusal += refusal
     this.contentBytes += refusal.length
     this.emit('response.refusal.delta', { ...place, delta: refusal })
@@ -328,8 +355,8 @@ export class OutputItems {
   private addAnnotation(given: Members): void {
     const { url_citation: citation, ...rest } = given
     const annotation = isObject(citation) ? { ...rest, ...citation } : rest
-    const { part, place } = this.openPart('output_text')
-    const annotations = part.annotations as JsonObject[]
+    const { part, place } = this.openText()
+    const { annotations } = part
     annotations.push(annotation)
     this.contentBytes += memorySize(annotation)
     this.emit('response.output_text.annotation.added', {
@@ -481,6 +508,7 @@ export class OutputItems {
 const CALL_PREFIXES = { function_call: 'fc', custom_tool_call: 'ctc', tool_search_call: 'tsc' }
 /** The approximate memory of an item besides its text. */
 const ITEM_BYTES = 512
+const NO_CONTENT: readonly unknown[] = []
 const NO_PROBABILITIES: readonly unknown[] = []
 /** How a call is written whose tool the request does not name. */
 const PLAIN_TOOL: Partial<CalledTool> & Pick<CalledTool, 'item'> = { item: 'function_call' }
