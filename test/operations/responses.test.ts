@@ -667,6 +667,15 @@ describe('a provider of the Responses API', () => {
     })
   })
 
+  it('does not get a phase that is no word, which the model might read', async () => {
+    await start({ adapter: overResponses })
+    service.upstream.script(agent('responses'))
+    const message = { type: 'message', role: 'assistant', content: 'So far', phase: 'x'.repeat(65) }
+    await streamFor({ input: [message, { role: 'user', content: 'Go on' }] })
+    expect(JSON.stringify(sent())).not.toContain('xxx')
+    expect(JSON.stringify(sent())).toContain('So far')
+  })
+
   it('is asked again without reasoning that it can no longer decrypt', async () => {
     await start({ adapter: overResponses })
     service.upstream.script(agent('responses'))

@@ -27,7 +27,10 @@ const fileId: Member = (_value, place, { faults }) => {
   faults.add(place, FILE_ID)
   return OMITTED
 }
+const LONGEST_WORD = 64
 const ofReply = ifRight((value) => typeof value === 'string')
+/** A word of the provider's, such as `commentary`. A longer text could reach the model, and no hold counts it. */
+const ofReplyWord = ifRight((value) => typeof value === 'string' && value.length <= LONGEST_WORD)
 
 const TEXT = needing(['text'], { type: asItCame, text, annotations: omitted, logprobs: omitted })
 const PARTS: ReadonlyMap<unknown, Member> = new Map([
@@ -97,7 +100,7 @@ const roles = oneOf('user', 'assistant', 'system', 'developer')
 const message: Member = (value, place, reading) => {
   const role = isObject(value) ? value.role : undefined
   const content = CONTENT.get(role) ?? asItCame
-  return needing(['role', 'content'], { ...LABELS, role: roles, content, phase: ofReply })(
+  return needing(['role', 'content'], { ...LABELS, role: roles, content, phase: ofReplyWord })(
     value,
     place,
     reading,
