@@ -5,6 +5,7 @@ import type { Entry } from '../../src/contracts/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { HOLD_STATE } from '../../src/sql/hold-states.js'
 import type { DurableStores } from '../../src/sql/stores.js'
+import { runCommand } from '../cli/run-command.js'
 import { createPool } from '../helpers/postgres.js'
 import { type RouterProcess, startRouter } from '../helpers/start-router.js'
 import { type Callers, type ClientCall, startCallers } from './callers.js'
@@ -80,17 +81,26 @@ async function issueKeys(admin: Admin, round: number) {
   return { tokens: [free, free, free, budget, rate, little].map(({ token }) => token), budget, rate, poor }
 }
 
-/** Credits accounts, reports and verifies while the address moves. Returns the references of acknowledged credits. */
-function startOperator(admin: Admin, round: number) {
+/** Credits an account, with functions and with the command line, and reports, while the address moves. */
+function startOperator({ admin, cluster }: World, round: number) {
   const acknowledged: string[] = []
   let isOver = false
+  async function credit(reference: string, byCommand: boolean): Promise<void> {
+    if (!byCommand) {
+      await admin.accounts.credit({ account: 'operator', amount: '1', reference })
+      return
+    }
+    const args = ['accounts', 'credit', 'operator', '1', '--create', '--reference', reference]
+    const { exitCode, said } = await runCommand(args, { DATABASE_URL: cluster.url })
+    if (exitCode !== 0) throw new Error(said)
+  }
   const running = (async () => {
     for (let count = 0; !isOver; count++) {
       const reference = `credit-${round}-${count}`
       // An administrator repeats a credit with its reference until it is acknowledged.
       for (;;) {
         try {
-          await admin.accounts.credit({ account: 'operator', amount: '1', reference })
+          await credit(reference, count % 2 === 1)
           acknowledged.push(reference)
           await admin.reports.spendReport({ by: 'key' })
           break
@@ -174,6 +184,25 @@ async function checkBooks(world: World, calls: readonly ClientCall[]): Promise<R
   return byHold
 }
 
+const countDropped = (events: RouterProcess['events']) =>
+  events.reduce((sum, { type, count }) => sum + (type === 'calls-dropped' ? Number(count) : 0), 0)
+
+/** Waits until the calls of these replies are kept, beside those that were reported as dropped. */
+async function expectKept(
+  { stores }: World,
+  replies: ReadonlySet<string>,
+  dropped: () => number,
+): Promise<void> {
+  const missing = async () => {
+    const [row] = await stores.database.all({
+      text: 'select count(distinct id) as found from {calls} where id in (select json_array_elements_text(?1::json))',
+      parameters: [JSON.stringify([...replies])],
+    })
+    return replies.size - Number(row!.found) - dropped()
+  }
+  await expect.poll(missing, { timeout: PATIENCE_MS }).toBeLessThanOrEqual(0)
+}
+
 function expectNearEnd(used: bigint): void {
   expect(used).toBeLessThanOrEqual(FEW * COST)
   expect(used).toBeGreaterThan((FEW * COST) / 2n)
@@ -204,7 +233,7 @@ describe('a failover of PostgreSQL under load', () => {
       const reported = routers.map(({ events }) => events.length)
       const ports = routers.map(({ port }) => port)
       const callers = startCallers({ ports, tokens, callers: CALLERS, seed: round })
-      const operator = startOperator(admin, round)
+      const operator = startOperator(world, round)
       const tookMs = await failOverUnderLoad(world, callers, async () => {
         // In every other round, the standby is behind, and commits wait for it when the primary is lost.
         if (round % 2 === 0) {
@@ -220,6 +249,9 @@ describe('a failover of PostgreSQL under load', () => {
       const replies = calls.flatMap((call) => call.replies)
       expect(replies.filter((id) => !charges.has(holdOf(id)))).toEqual([])
       checkKeys(calls, charges)
+      await expectKept(world, new Set(replies), () =>
+        routers.reduce((sum, { events }, index) => sum + countDropped(events.slice(reported[index])), 0),
+      )
       for (const { ends, key } of calls)
         if (key !== undefined) expect(ends.at(-1)).not.toMatch(/^(503|broken)/)
       const ends = calls.flatMap((call) => call.ends)
