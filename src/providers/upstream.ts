@@ -67,7 +67,7 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
       trace === undefined && !onCallersKey
         ? lists[stream ? 'stream' : 'body']
         : headersFor({ ...(onCallersKey ? sharedWithCallers : fixed), ...trace }, stream)
-    const headers = [...always, ...request.headers]
+    const headers = always.concat(request.headers)
     const path = basePath + request.endpoint
     const gate = fastPaths?.turns === false ? noTurns : turns
     const exchange = new UpstreamExchange(request, gate, resolve, (failure) => {

@@ -1,4 +1,5 @@
 import { ProviderError } from '../base/errors.js'
+import { withItem } from '../base/with-item.js'
 import type { Delta, Labels } from '../conversation/delta.js'
 import { isInteger, isObject, isTooDeep, type JsonObject, saysNothing } from '../protocol/json-values.js'
 import { NO_BYTES, plus, type WireBytes } from '../protocol/wire-bytes.js'
@@ -34,12 +35,14 @@ export interface ReadReply {
   newToolCallId(): string
 }
 
+const NO_CHOICES: readonly ChatChoiceReader[] = []
+
 /** Reads the chunks and completions of a provider of chats into deltas. */
 export class ChatReader {
   /** Only for a stream of the same API. */
   private readonly splicer: Splicer | undefined
   private templateChoice: ReplyChoice | undefined
-  private readonly choices: ChatChoiceReader[] = []
+  private choices: readonly ChatChoiceReader[] = NO_CHOICES
   private hasRenumbered = false
 
   constructor(
@@ -161,7 +164,7 @@ export class ChatReader {
   private choiceAt(index: number): ChatChoiceReader {
     for (const reader of this.choices) if (reader.choice.index === index) return reader
     const reader = new ChatChoiceReader(this.reply.choiceAt(index))
-    this.choices.push(reader)
+    this.choices = withItem(this.choices, reader)
     return reader
   }
 }

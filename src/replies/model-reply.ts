@@ -1,4 +1,5 @@
 import { type CompatError, isProviderError, ProviderError } from '../base/errors.js'
+import { withItem } from '../base/with-item.js'
 import type { Reply, ReplyEvent, ReplyParts } from '../contracts/operation.js'
 import type { ReplyBytes } from '../contracts/reply.js'
 import type { Delta, Labels, ProviderDelta } from '../conversation/delta.js'
@@ -29,6 +30,7 @@ export interface AskedReply {
   /** Whether the client gets chunks, so that text can go from one chunk into the other unparsed. */
   readonly splices?: boolean
 }
+const NO_CHOICES: readonly ReplyChoice[] = []
 
 /**
  * The reply of a model, whatever API its provider speaks. Passes its deltas to the writer of the client's API, and keeps
@@ -42,7 +44,7 @@ export class ModelReply implements Reply, ReadReply {
   /** Reads the events of a chat. Undefined if none has come. */
   private chatReader: ChatReader | undefined
   /** In the order in which they started. */
-  private readonly choices: ReplyChoice[] = []
+  private choices: readonly ReplyChoice[] = NO_CHOICES
   private cameWhole = false
   readonly lost: LostPieces
   /** Whether the end of the choices could not be sent. */
@@ -206,7 +208,7 @@ export class ModelReply implements Reply, ReadReply {
     const { asked, lost, parts } = this
     const tally = parts.counter.tally()
     const choice = new ReplyChoice(index, tally, this.newToolCallId, lost, asked.stopSequences)
-    this.choices.push(choice)
+    this.choices = withItem(this.choices, choice)
     return choice
   }
 

@@ -33,8 +33,12 @@ function charge(
   const made: Mutable<Charge> = { cost, base, markup, basis, byok: terms.byokFee !== undefined, usage }
   if (priceVersion !== undefined) made.priceVersion = priceVersion
   if (shortfall > 0n) made.shortfall = shortfall
-  Object.freeze(usage)
-  return Object.freeze(made)
+  return frozenCharge(made)
+}
+
+export function frozenCharge(charge: Charge): Charge {
+  Object.freeze(charge.usage)
+  return Object.freeze(charge)
 }
 
 /** Limits a price. The host's own cost is covered first, so the markup shrinks first. */

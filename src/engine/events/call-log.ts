@@ -1,5 +1,6 @@
 import type { Credits } from '../../base/money.js'
 import type { Listed } from '../../base/unordered-list.js'
+import { withItem } from '../../base/with-item.js'
 import type { CallInFlight } from '../../contracts/call-in-flight.js'
 import type { KeptCall } from '../../contracts/calls.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
@@ -38,6 +39,7 @@ export class CallLog implements Listed {
   caller: Principal | CredentialOwner | undefined
   /** The model that the client asked for, as sent. It may not exist. */
   askedModel: string | undefined
+  /** Frozen. */
   charge: Charge | undefined
   overdraft: Credits = 0n
   holdId: string | undefined
@@ -96,7 +98,7 @@ export class CallLog implements Listed {
   /** Returns the facts known so far. */
   soFar(): CallInFlight {
     const { facts, requestId, toldAt: startedAt } = this
-    // The ledger gets the same object, so nobody may change it on the way.
+    // The ledger may get the same object, so nobody may change it on the way.
     return Object.freeze(
       facts === undefined ? { requestId, startedAt } : { requestId, startedAt, facts: Object.freeze(facts) },
     )
@@ -104,8 +106,7 @@ export class CallLog implements Listed {
 
   /** Notes how an attempt at a route ended. */
   attempted(attempt: RouteAttempt): void {
-    // Most calls have one. An empty list that is pushed to gets room for 17.
-    this.attempts = this.attempts === NO_ATTEMPTS ? [attempt] : [...this.attempts, attempt]
+    this.attempts = withItem(this.attempts, attempt)
   }
 
   failed(code: string, status: number, field?: string | null): void {
@@ -170,7 +171,6 @@ export class CallLog implements Listed {
   private toKept({ at, caller, durationMs, routing }: ReadAtEnd): KeptCall {
     const { charge, facts, limit, reply } = this
     if (caller !== undefined) Object.freeze(caller)
-    if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
     if (facts !== undefined) Object.freeze(facts)
     if (limit !== undefined) Object.freeze(limit)
     return Object.freeze({
@@ -217,9 +217,10 @@ function explain(
   return Object.freeze({ considered, excluded, behind, chosenBy, attempts })
 }
 
+/** All calls share the same empty list, which is frozen. */
 function freezeList(list: readonly object[]): void {
   for (let index = 0; index < list.length; index++) Object.freeze(list[index])
-  Object.freeze(list)
+  if (list.length > 0) Object.freeze(list)
 }
 
 /** A client may send its key in this header by mistake. */

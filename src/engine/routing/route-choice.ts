@@ -1,4 +1,5 @@
 import { CompatError } from '../../base/errors.js'
+import type { Mutable } from '../../base/mutable.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
@@ -18,7 +19,7 @@ import { routeFault } from './route-fault.js'
 import type { RouteHealthBook } from './route-health.js'
 import { orderRoutes } from './route-order.js'
 import { applyPreferences, checkNames } from './route-preferences.js'
-import { createRoutePrices } from './route-prices.js'
+import { RoutePrices } from './route-prices.js'
 
 export interface RouteChoice {
   /** In the order in which to try them. Never empty. */
@@ -51,6 +52,8 @@ function faultOf(routes: unknown): string | undefined {
   return undefined
 }
 
+const NONE_EXCLUDED: RoutingExplanation['excluded'] = Object.freeze([])
+
 /**
  * Chooses the routes that may serve a call, best first, and explains the choice. Throws if there is none.
  *
@@ -66,7 +69,7 @@ export function chooseRoutes(
   const { asked, model } = call
   const { providerKey, routing } = asked.own
   health.noticeChanges(model.id, call.routes)
-  const excluded: { routeId: string; why: string }[] = []
+  let excluded: { routeId: string; why: string }[] | undefined
   const keep: Keep = (routes, why, wanted) => {
     let kept: Route[] | undefined
     for (let at = 0; at < routes.length; at++) {
@@ -74,6 +77,7 @@ export function chooseRoutes(
       if (wanted(route)) kept?.push(route)
       else {
         kept ??= routes.slice(0, at)
+        excluded ??= []
         excluded.push({ routeId: route.id, why: typeof why === 'string' ? why : why(route) })
       }
     }
@@ -86,12 +90,17 @@ export function chooseRoutes(
     routes: readonly Route[],
     chosenBy: RoutingExplanation['chosenBy'],
     behind: RoutingExplanation['behind'],
-  ): RouteChoice => ({
-    routes,
-    calls,
-    explanation: { considered: routes.map(({ id }) => id), excluded, ...(behind && { behind }), chosenBy },
-  })
-  const prices = createRoutePrices(model, readPrices, () => call.plan.leastInput ?? call.plan.input.atMost())
+  ): RouteChoice => {
+    const explanation: Mutable<RouteChoice['explanation']> = {
+      considered: routes.map(({ id }) => id),
+      excluded: excluded ?? NONE_EXCLUDED,
+      chosenBy,
+    }
+    if (behind !== undefined) explanation.behind = behind
+    return { routes, calls, explanation }
+  }
+  const prices = new RoutePrices(model, readPrices, call.plan)
+  const isPriced = (route: Route): boolean => prices.known(route)
 
   if (providerKey !== undefined) {
     const pinned = pinnedRoutes(call, able, serving, keep)
@@ -112,7 +121,7 @@ export function chooseRoutes(
   }
   const wanted = routing === undefined ? shared : applyPreferences(routing, call, shared, keep, prices)
   // If no route has a price, the quote reports the fault.
-  const priced = wanted.some(prices.known) ? keep(wanted, 'has no price', prices.known) : wanted
+  const priced = wanted.some(isPriced) ? keep(wanted, 'has no price', isPriced) : wanted
   const { routes, orderedBy } = orderRoutes(priced, routing, call, health, prices)
   const { ordered, behind } = moveTroubled(routes, health)
   const chosenBy = ordered.length === 1 ? 'only-route' : orderedBy

@@ -112,6 +112,12 @@ export class ChatChoice {
     }
     if (this.older !== undefined && lost.length === 0) said.function_call = this.older
     completeDetails(said)
+    // Most choices have nothing beside, and a spread takes as long as all the rest.
+    if (beside === undefined) {
+      return this.ended(
+        isChunk ? { index, delta: said, finish_reason: null } : { index, message: said, finish_reason: null },
+      )
+    }
     return this.ended(
       isChunk
         ? { index, delta: said, ...beside, finish_reason: null }

@@ -69,7 +69,7 @@ export class ChatWriter implements DeltaWriter {
 
   body(charge: WireCharge, labels: Labels): WireBytes {
     const { created, id, model } = this.top
-    const fields = jsonBytes({ id, object: 'chat.completion', created, model, ...labels })
+    const fields = jsonBytes(Object.assign({ id, object: 'chat.completion', created, model }, labels))
     const { written } = this
     this.written = NO_BYTES
     return wire(`${fields.slice(0, -1)},"choices":${written},"usage":${writeUsage(charge)}}`)
