@@ -5,7 +5,7 @@ import type { CallInFlight } from '../../contracts/call-in-flight.js'
 import type { KeptCall } from '../../contracts/calls.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
-import type { LimitRefusal, RequestEnd, RouteAttempt, RoutingExplanation } from '../../contracts/events.js'
+import type { LimitRefusal, RequestEnd, RouteAttempt } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
@@ -13,6 +13,7 @@ import { cleanLabel } from '../../protocol/text.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
 import type { CallRecorder } from './call-recorder.js'
 import { scrub } from './event-error.js'
+import type { RoutingDecision } from './explanations.js'
 
 const MAX_EXTRA_BYTES = 1_024
 const NO_ATTEMPTS: readonly RouteAttempt[] = Object.freeze([])
@@ -44,7 +45,7 @@ export class CallLog implements Listed {
   overdraft: Credits = 0n
   holdId: string | undefined
   holdAmount: Credits | undefined
-  routing: Omit<RoutingExplanation, 'attempts'> | undefined
+  routing: RoutingDecision | undefined
   private attempts = NO_ATTEMPTS
   providerMs: number | undefined
   firstTokenMs: number | undefined
@@ -131,7 +132,7 @@ export class CallLog implements Listed {
     const durationMs = options.clock.now() - this.startedAt
     const at = this.toldAt + durationMs
     const caller = facts || this.caller === undefined ? undefined : ownerOf(this.caller)
-    const routing = this.routing && explain(this.routing, this.attempts)
+    const routing = this.routing && recorder.explanations.of(this.routing, this.attempts)
     const read: ReadAtEnd = { at, durationMs, caller, routing }
     if (heard === 'all' || (heard === 'failed' && this.hasFailed)) emit(this.toEvent(read))
     if (recorder.wants({ at, caller, charge, facts, operation, status })) recorder.record(this.toKept(read))
@@ -202,25 +203,6 @@ export class CallLog implements Listed {
       limit,
     })
   }
-}
-
-/** Returns the explanation of a routing decision, deeply frozen. */
-function explain(
-  { behind, chosenBy, considered, excluded }: Omit<RoutingExplanation, 'attempts'>,
-  attempts: readonly RouteAttempt[],
-): RoutingExplanation {
-  Object.freeze(considered)
-  freezeList(excluded)
-  freezeList(attempts)
-  if (behind === undefined) return Object.freeze({ considered, excluded, chosenBy, attempts })
-  freezeList(behind)
-  return Object.freeze({ considered, excluded, behind, chosenBy, attempts })
-}
-
-/** All calls share the same empty list, which is frozen. */
-function freezeList(list: readonly object[]): void {
-  for (let index = 0; index < list.length; index++) Object.freeze(list[index])
-  if (list.length > 0) Object.freeze(list)
 }
 
 /** A client may send its key in this header by mistake. */

@@ -3,6 +3,7 @@ import type { EngineOptions } from '../../contracts/engine-options.js'
 import { isChargedOperation } from '../../rules/free-operations.js'
 import { ownerOfCall } from '../../rules/kept-calls.js'
 import { eventError } from './event-error.js'
+import { Explanations } from './explanations.js'
 
 /** The most uncharged calls of one account recorded per second. Anybody with a key can cause any number of them. */
 const UNCHARGED_A_SECOND = 100
@@ -15,6 +16,7 @@ type Ended = Pick<KeptCall, 'at' | 'caller' | 'charge' | 'facts' | 'operation' |
 
 /** Passes the calls that are worth keeping to the host's store of calls. */
 export class CallRecorder {
+  readonly explanations = new Explanations()
   private second = 0
   /** The number of uncharged calls of each account recorded in this second. */
   private readonly uncharged = new Map<string, number>()
