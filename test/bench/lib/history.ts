@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -24,6 +24,8 @@ interface Question {
 
 const period = { from: FILLED_TO - 30 * DAY_MS, to: FILLED_TO }
 const LIMIT = 50
+/** An app of the filled ledger. */
+const APP = { id: 'app-7', name: 'App 7' }
 
 const QUESTIONS: readonly Question[] = [
   ...(['day', 'model', 'app', 'provider', 'key'] as const).map(
@@ -45,6 +47,12 @@ const QUESTIONS: readonly Question[] = [
   },
   { name: 'statement of a payer', ask: ({ accounts }) => accounts.statement('account-7'), times: 3 },
   { name: 'statement of the platform', ask: ({ accounts }) => accounts.statement('platform'), times: 1 },
+  {
+    name: '30 days of an app for its owner',
+    ask: ({ reports }) => reports.appFigures({ appId: APP.id, ...period }),
+    times: 3,
+  },
+  { name: 'search by the beginning of a name', ask: ({ find }) => find('account-77'), times: 3 },
   { name: 'newest entries', ask: ({ entries }) => entries.list({ limit: LIMIT }), times: 3 },
   {
     name: 'entries of one key',
@@ -102,12 +110,15 @@ export async function measureHistory({
   const { createAdmin }: typeof import('compat-router/admin') = await load('admin')
   const place = folder ?? mkdtempSync(join(tmpdir(), 'compat-router-history-'))
   mkdirSync(place, { recursive: true })
+  // PostgreSQL runs as another user if this one is root.
+  chmodSync(place, 0o755)
 
   async function measure(stores: DurableStores, charges: number): Promise<HistoryTimes> {
     try {
       await stores.ready()
       const admin = createAdmin(stores)
       await fillLedger(stores, admin.maintenance, charges)
+      await admin.apps.put({ ...APP, account: 'developer-7', markup: { basisPoints: 0 }, allowedModels: [] })
       return await askHistory(admin)
     } finally {
       await stores.close()
