@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { httpExamples } from '../docs/.vitepress/http-examples.js'
+import { endpointsOf, httpReference, openApiDocument } from '../docs/.vitepress/http-reference.js'
 import { GROUPS } from '../docs/.vitepress/sidebar.js'
 import packageJson from '../package.json' with { type: 'json' }
 import { createAdmin } from '../src/admin/index.js'
@@ -154,6 +156,19 @@ describe('the API reference on the site', () => {
     const libraries = entries.filter(([name]) => !programs.includes(name)).map(([, file]) => `../${file}`)
     const { entryPoints } = JSON.parse(read('docs/typedoc.json')) as { entryPoints: string[] }
     expect(entryPoints.sort()).toEqual(libraries.sort())
+  })
+})
+
+describe('the HTTP reference on the site', () => {
+  it('has a request and its reply for every endpoint', async () => {
+    const document = await openApiDocument()
+    const page = httpReference(document, await httpExamples(endpointsOf(document)))
+    const sections = page.split('\n## Schemas')[0]!.split('\n## ').slice(1)
+    expect(sections.length).toBeGreaterThan(10)
+    for (const section of sections) {
+      expect(section).toContain("```sh\ncurl 'http://localhost:3000/compat/v1/")
+      if (!section.startsWith('GET /openapi.json')) expect(section).toContain('```json\n{\n')
+    }
   })
 })
 

@@ -7,10 +7,13 @@ import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { codeBlocks } from '../../test/helpers/markdown.js'
 import { apiReference } from './api-pages.js'
 import { brokenLinks } from './check-links.js'
 import { examplesPage } from './examples-page.js'
-import { httpReference, openApiDocument } from './http-reference.js'
+import { withFunctionPages } from './function-pages.js'
+import { httpExamples } from './http-examples.js'
+import { endpointsOf, httpReference, openApiDocument } from './http-reference.js'
 import { forSite } from './page-links.js'
 import { writeTwins } from './twins.js'
 
@@ -68,11 +71,16 @@ async function writePages(): Promise<void> {
   await cp(join(docs, 'pictures'), join(pages, 'pictures'), { recursive: true })
   await write('examples', await examplesPage(join(root, 'examples')))
   const document = await openApiDocument()
-  await write('http-reference', httpReference(document))
+  await write('http-reference', httpReference(document, await httpExamples(endpointsOf(document))))
   await writeFile(join(pages, 'public', 'openapi.json'), JSON.stringify(document, null, 2))
   await bin('typedoc', '--logLevel', 'Error')
-  for (const { file, name, text } of await apiReference(join(pages, 'api'))) {
-    await rename(join(pages, 'api', file), join(pages, 'api', name))
+  const reference = await apiReference(join(pages, 'api'))
+  for (const { file, name } of reference) await rename(join(pages, 'api', file), join(pages, 'api', name))
+  const shown = [...known].map(async ([file, page]) => {
+    const text = await readFile(join(root, file), 'utf8')
+    const title = /^# (.+)$/m.exec(text)![1]!
+    return codeBlocks(text).map((block) => ({ ...block, page, title }))
+  })
+  for (const { name, text } of withFunctionPages(reference, (await Promise.all(shown)).flat()))
     await writeFile(join(pages, 'api', name), text)
-  }
 }

@@ -11,9 +11,23 @@ const plain = (title: string) => title.replaceAll('`', '')
 const itemsOf = (names: readonly string[]) =>
   names.map((name) => ({ text: plain(titleOf(name)), link: `/${name}` }))
 
+/** The pages of the API: one for each entry of the package, and one for each of its functions. */
 const apiPages = existsSync(`${pages}/api`)
   ? readdirSync(`${pages}/api`).filter((name) => name.endsWith('.md') && name !== 'index.md')
   : []
+const apiItem = (name: string) => ({
+  text: plain(titleOf(`api/${name}`)),
+  link: `/api/${name}`,
+})
+const isFunction = (name: string) => titleOf(`api/${name}`).endsWith('()')
+const functionsOf = (entry: string) =>
+  [...readFileSync(`${pages}/api/${entry}.md`, 'utf8').matchAll(/^\| \[`\w+\(\)`\]\((\w+)\.md\)/gm)].map(
+    (match) => apiItem(match[1]!),
+  )
+const entryItems = apiPages
+  .map((name) => name.slice(0, -3))
+  .filter((name) => !isFunction(name))
+  .map((name) => ({ ...apiItem(name), items: functionsOf(name), collapsed: true }))
 
 interface Token {
   readonly content: string
@@ -61,10 +75,11 @@ function tokenize(text: string): string[] {
 
 /**
  * The codes of errors are all in one long table, which would come after each short paragraph that names one. The reference
- * of the API has each word of a guide too, and would come before it.
+ * of the API has each word of a guide too, and would come before it; only the page of a function comes first if its name is
+ * what was typed.
  */
 function boostDocument(id: string, term: string): number {
-  if (id.startsWith('/api/')) return 0.1
+  if (id.startsWith('/api/')) return id.toLowerCase().startsWith(`/api/${term.toLowerCase()}.`) ? 4 : 0.1
   return term.includes('_') && id.startsWith('/errors') ? 4 : 1
 }
 
@@ -121,10 +136,7 @@ export default {
       '/api/': [
         {
           text: 'API',
-          items: apiPages.map((name) => ({
-            text: plain(titleOf(`api/${name.slice(0, -3)}`)),
-            link: `/api/${name.slice(0, -3)}`,
-          })),
+          items: entryItems,
         },
       ],
       '/': GROUPS.map(({ text, pages: names }) => ({ text, items: itemsOf(names) })),

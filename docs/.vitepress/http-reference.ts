@@ -66,11 +66,21 @@ export async function openApiDocument(): Promise<OpenApiDocument> {
   return document
 }
 
-/** Returns the page of all endpoints and their schemas. */
-export function httpReference({ paths, components }: OpenApiDocument): string {
+/** Returns the names of all endpoints, such as `GET /models`. */
+export function endpointsOf({ paths }: OpenApiDocument): string[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+}
+
+/** Returns the page of all endpoints and their schemas, with a request and a reply of each. */
+export function httpReference(
+  { paths, components }: OpenApiDocument,
+  examples: ReadonlyMap<string, string>,
+): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
-      endpointSection(`${method.toUpperCase()} ${path}`, operation),
+      endpointSection(`${method.toUpperCase()} ${path}`, operation, examples),
     ),
   )
   const schemas = Object.entries(components.schemas).map(
@@ -91,6 +101,7 @@ ${schemas.join('\n\n')}
 function endpointSection(
   name: string,
   { description, parameters, requestBody, responses, summary }: Operation,
+  examples: ReadonlyMap<string, string>,
 ): string {
   const parts = [
     `## ${name}`,
@@ -120,6 +131,7 @@ function endpointSection(
     ),
   )
   parts.push([row('status', ''), row('---', '---'), ...rows].join('\n'))
+  parts.push(examples.get(name) ?? '')
   return parts.filter((part) => part !== '').join('\n\n')
 }
 

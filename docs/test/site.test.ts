@@ -14,7 +14,10 @@ const names = readdirSync(output, { recursive: true, encoding: 'utf8' }).filter(
   name.endsWith('.html'),
 )
 const pages = names.filter((name) => name !== '404.html' && !name.startsWith('api/'))
-const apiPages = ['api/index.html', 'api/envelope.html', 'api/admin.html']
+const apiPages = [
+  ...['api/index.html', 'api/envelope.html', 'api/admin.html'],
+  ...['api/createCompatRouter.html', 'api/openaiCompatible.html'],
+]
 
 /** Rules that the search box of VitePress breaks: its results are options that contain links. */
 const OF_THE_SEARCH_BOX = ['nested-interactive', 'label-content-name-mismatch']
@@ -109,6 +112,8 @@ describe('search', () => {
     ['bun', 'frameworks.html'],
     ['deno', 'frameworks.html'],
     ['memoryCatalogue', 'models.html'],
+    ['memoryCatalogue', 'api/memoryCatalogue.html'],
+    ['parseCredits', 'api/parseCredits.html'],
     ['insufficient_credits', 'errors.html'],
     ['OAuth', 'connect.html'],
   ]

@@ -118,7 +118,14 @@ export class CompatError extends Error {
   }
 }
 
-/** Whether a value is a {@link CompatError}, even from another copy of this module. */
+/**
+ * Whether a value is a {@link CompatError}, even from another copy of this module.
+ *
+ * @example
+ * ```ts
+ * if (isCompatError(error)) console.log(error.code, error.status)
+ * ```
+ */
 export function isCompatError(value: unknown): value is CompatError {
   return hasBrand(value, BRAND)
 }
@@ -189,7 +196,14 @@ export class ProviderError extends Error {
   }
 }
 
-/** Whether a value is a {@link ProviderError}, even from another copy of this module. */
+/**
+ * Whether a value is a {@link ProviderError}, even from another copy of this module.
+ *
+ * @example
+ * ```ts
+ * if (isProviderError(error)) console.log(error.reason, error.providerCode)
+ * ```
+ */
 export function isProviderError(value: unknown): value is ProviderError {
   return hasBrand(value, PROVIDER_BRAND)
 }

@@ -11,7 +11,15 @@ export interface Secret {
 
 const SHOWN = '[secret]'
 
-/** Wraps a value so that only `reveal()` returns it. Throws a `TypeError`, without the value, if it is not a string. */
+/**
+ * Wraps a value so that only `reveal()` returns it. Throws a `TypeError`, without the value, if it is not a string.
+ *
+ * @example
+ * ```ts
+ * const secret = createSecret('sk-own')
+ * console.log(String(secret), secret.reveal()) // [secret] sk-own
+ * ```
+ */
 export function createSecret(value: string): Secret {
   if (typeof value !== 'string') {
     throw new TypeError(

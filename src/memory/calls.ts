@@ -13,7 +13,14 @@ const DEFAULT_MAX = 1_000
 const callsSchema = optionsSchema<MemoryCallsOptions>({ max: z.int().min(1).optional() })
 const POSITION_PATTERN = /^\d{1,15}$/
 
-/** The latest calls, in memory. */
+/**
+ * The latest calls, in memory.
+ *
+ * @example
+ * ```ts
+ * const router = createCompatRouter({ ...options, calls: memoryCalls({ max: 10_000 }) })
+ * ```
+ */
 export function memoryCalls(options: MemoryCallsOptions = {}): CallStore {
   const { max = DEFAULT_MAX } = readOptions(callsSchema, options, 'memoryCalls')
   /** The call at each position modulo `max`. */

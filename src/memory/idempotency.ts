@@ -39,6 +39,12 @@ const idempotencySchema = optionsSchema<MemoryIdempotencyOptions>({
  * An account may use a tenth of the store. If a body is over 4 MiB or exceeds that share, only its charge is kept. If the
  * charge exceeds the share too, the account's oldest replies are dropped. A call whose reply was dropped is still not
  * charged twice, because the ledger knows its claim.
+ *
+ * @example
+ * ```ts
+ * const idempotency = { store: memoryIdempotency({ maxBytes: 256 * 2 ** 20 }) }
+ * const router = createCompatRouter({ ...options, idempotency })
+ * ```
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStore {
   const { maxBytes = DEFAULT_MAX_BYTES, clock = systemClock } = readOptions(

@@ -14,7 +14,15 @@ export interface MessageEvents {
   readWhole(message: unknown): ProviderEvent[]
 }
 
-/** Returns a reader with which an adapter of a host's own hands on one reply of the Messages API. */
+/**
+ * Returns a reader with which an adapter of a host's own hands on one reply of the Messages API.
+ *
+ * @example
+ * ```ts
+ * const events = readMessageEvents()
+ * for await (const event of replyOf(call)) yield* events.read(event)
+ * ```
+ */
 export function readMessageEvents(): MessageEvents {
   const reader = new MessageReader()
   return {
