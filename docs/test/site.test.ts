@@ -127,14 +127,15 @@ describe('search', () => {
     await page.context().close()
   })
 
-  it('finds guides before the pages of the API, and names that only these have', async () => {
+  it('finds guides before the pages of the API, but first the page of a function by its name', async () => {
     const isFirstOfApi = async (words: string) => {
       const page = await open('')
       const [first] = await found(page, words)
       await page.context().close()
       return first?.startsWith('/api/')
     }
-    expect(await isFirstOfApi('createCompatRouter')).toBe(false)
+    expect(await isFirstOfApi('credentials')).toBe(false)
+    expect(await isFirstOfApi('createCompatRouter')).toBe(true)
     expect(await isFirstOfApi('StoredRouterOptions')).toBe(true)
   })
 })
