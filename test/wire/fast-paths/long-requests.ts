@@ -53,13 +53,21 @@ const ODD_STARTS: readonly Field[] = [
 const SHARE_OF_ODD_MESSAGES = 0.04
 const SHARE_OF_ODD_STARTS = 0.08
 
-/** The JSON text of a request with a long prompt and these settings, as some client would write it. */
-export function someLongRequest(random: Random, prompt: string, settings: object): string {
+/**
+ * The JSON text of a request with a long prompt and these settings, as some client would write it. A repeated one has no
+ * session: that orders the routes by their ids, which name whichever of the two calls came first.
+ */
+export function someLongRequest(
+  random: Random,
+  prompt: string,
+  settings: object,
+  isRepeated: boolean,
+): string {
   const writer = someWriter(random)
   const fields: Field[] = Object.entries(settings).map(([name, value]) => [name, JSON.stringify(value)])
   // If calls of one session ran at once, the first to end would choose the route of the next.
   const session: Field = ['session_id', JSON.stringify(`session of ${prompt}`)]
-  fields.push(...[session, ...OTHER_FIELDS].filter(() => random.chance(0.2)))
+  fields.push(...[...(isRepeated ? [] : [session]), ...OTHER_FIELDS].filter(() => random.chance(0.2)))
   fields.splice(random.int(0, fields.length), 0, ['messages', someMessages(random, writer, prompt)])
   if (random.chance(SHARE_OF_ODD_STARTS)) fields.unshift(random.pick(ODD_STARTS))
   return random.pick(['', '', '', '\ufeff', ' \n']) + writer.object(fields)

@@ -67,7 +67,7 @@ function someCalls(random: Random, prompt: string, replies: Map<string, Delivery
     })
   }
   const token = random.pick([TOKENS.alice, TOKENS.bob])
-  const text = someBodyText(random, prompt, replies)
+  const text = someBodyText(random, prompt, replies, kind === 'repeated')
   if (kind === 'one') return [planCall(random, prompt, text, { token, leaves: random.chance(0.08) })]
   const settings = { token, isKeyed: true }
   return [
@@ -89,7 +89,12 @@ function someRefusedCall(random: Random, prompt: string): PlannedCall {
 }
 
 /** The text of a request body. The providers' answers to it are added to `replies`. */
-function someBodyText(random: Random, prompt: string, replies: Map<string, Delivery>): string {
+function someBodyText(
+  random: Random,
+  prompt: string,
+  replies: Map<string, Delivery>,
+  isRepeated = false,
+): string {
   const choices = random.chance(0.1) ? 2 : 1
   const model = random.pick([MODELS.one, MODELS.one, MODELS.one, MODELS.two, MODELS.claude])
   const { first, second, claude } = UPSTREAM_MODELS
@@ -104,7 +109,7 @@ function someBodyText(random: Random, prompt: string, replies: Map<string, Deliv
     ...(stream && { stream }),
     ...(choices > 1 && model !== MODELS.claude && { n: choices }),
   }
-  if (random.chance(SHARE_OF_LONG_REQUESTS)) return someLongRequest(random, prompt, settings)
+  if (random.chance(SHARE_OF_LONG_REQUESTS)) return someLongRequest(random, prompt, settings, isRepeated)
   const messages = [{ role: 'user', content: `<${prompt}> ${random.pick(FILLERS)}` }]
   return JSON.stringify({ ...settings, messages })
 }
