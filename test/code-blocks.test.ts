@@ -80,7 +80,19 @@ const others = [
   ...['sessions', 'page', 'identity', 'introspection'],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
   ...['connect-app', 'connect-client', 'connect-host', 'connected-apps'],
-  ...['durable', 'postgres', 'admin', 'audit', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
+  ...[
+    'durable',
+    'postgres',
+    'admin',
+    'audit',
+    'amounts',
+    'cli',
+    'console',
+    'hono-pages',
+    'logs',
+    'telemetry',
+  ],
+  'stand-in',
 ]
 /** Blocks that others import, as the files `options.mjs` and `stores.mjs`. */
 const shared = ['options', 'stores']
@@ -648,6 +660,34 @@ describe('a code block of the documents', () => {
     expect((await signIn()).status).toBe(403)
     const me = await fetch(`${base}/console/api/me`, { headers: { cookie } })
     expect(await me.json()).toMatchObject({ viewer: { kind: 'operator' }, routerPath: '/compat/v1' })
+  })
+
+  it('has the console, Connect and the router in Hono', async () => {
+    await askDatabases(inject('databases'), '/worker')
+    const { stores } = (await import(join(folder, 'stores.mts'))) as { stores: DurableStores }
+    toClose.push({ stores })
+    vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
+    const print = vi.spyOn(console, 'log').mockImplementation(() => {})
+    const base = await serve('hono-pages')
+    const { pathname, hash } = new URL(print.mock.calls[0]![0] as string)
+    const signedIn = await fetch(base + pathname, {
+      method: 'POST',
+      headers: { origin: base, 'content-type': 'application/json' },
+      body: JSON.stringify({ secret: hash.slice(1) }),
+    })
+    const cookie = signedIn.headers.getSetCookie()[0]!.split(';')[0]!
+    const me = await fetch(`${base}/console/api/me`, { headers: { cookie } })
+    expect(await me.json()).toMatchObject({ viewer: { kind: 'operator' } })
+    const page = await fetch(`${base}/console/`, { headers: { cookie } })
+    expect(page.headers.get('content-type')).toContain('html')
+    const metadata = await fetch(`${base}/.well-known/oauth-authorization-server/connect`)
+    expect(await metadata.json()).toHaveProperty('token_endpoint')
+    const unknown = new URLSearchParams({ grant_type: 'authorization_code', client_id: 'nobody', code: 'c' })
+    const token = await fetch(`${base}/connect/token`, { method: 'POST', body: unknown })
+    expect([token.status, await token.json()]).toMatchObject([401, { error: 'invalid_client' }])
+    const stranger = { authorization: 'Bearer sk-cr-nobody' }
+    expect((await fetch(`${base}/compat/v1/models`, { headers: stranger })).status).toBe(401)
+    expect((await fetch(`${base}/elsewhere`)).status).toBe(404)
   })
 
   describe("in the guide for a host's own users", () => {

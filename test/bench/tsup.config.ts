@@ -9,6 +9,8 @@ export default defineConfig({
     growth: 'test/bench/growth.ts',
     soak: 'test/bench/soak.ts',
     processes: 'test/bench/processes.ts',
+    hosts: 'test/bench/hosts.ts',
+    'web-host': 'test/bench/programs/web-host.ts',
     upstream: 'test/bench/programs/upstream.ts',
     system: 'test/bench/programs/system.ts',
     counted: 'test/bench/programs/counted.ts',

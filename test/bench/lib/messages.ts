@@ -76,6 +76,14 @@ export interface LoadJob {
   readonly processId: number
 }
 
+export type WebHostKind = 'router-http' | 'handler-hono' | 'constant-http' | 'constant-hono'
+
+export interface WebHostSetup {
+  readonly kind: WebHostKind
+  readonly dist: string
+  readonly upstreamPort: number
+}
+
 /** What one call costs, as a mean. */
 export interface CallCounts {
   readonly calls: number
