@@ -109,7 +109,10 @@ function writeTool(tool: Tool): JsonObject {
     if (tool.parameters !== undefined) definition.parameters = tool.parameters
     if (tool.strict !== undefined) definition.strict = tool.strict
   }
-  const written: JsonObject = { type: tool.kind, [tool.kind]: definition }
+  const written: JsonObject =
+    tool.kind === 'custom'
+      ? { type: 'custom', custom: definition }
+      : { type: 'function', function: definition }
   if (tool.cache) written.cache_control = CACHE_MARK
   return written
 }

@@ -1,6 +1,6 @@
 import type { Mutable } from '../base/mutable.js'
 import { ExactInteger } from '../protocol/exact-data.js'
-import { isObject, type JsonObject, textOf } from '../protocol/json-values.js'
+import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
 import { hasCacheMark } from './read-chat-content.js'
 import type {
   ConversationSettings,
@@ -15,31 +15,98 @@ import type {
 } from './settings.js'
 import { unsupported } from './unsupported.js'
 
-const NUMBERS = [
-  ['n', 'choices'],
-  ['temperature', 'temperature'],
-  ['top_p', 'topP'],
-  ['top_k', 'topK'],
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['presence_penalty', 'presencePenalty'],
-  ['top_logprobs', 'topLogprobs'],
-] as const
-const TEXTS = [
-  ['verbosity', 'verbosity'],
-  ['user', 'user'],
-  ['safety_identifier', 'safetyIdentifier'],
-  ['prompt_cache_key', 'cacheKey'],
-  ['prompt_cache_retention', 'cacheRetention'],
-] as const
+type Settings = Mutable<ConversationSettings> & { others: JsonObject }
+/** Reads the value of a field, which is neither null nor undefined, into the settings. */
+type FieldReader = (value: unknown, settings: Settings, chat: JsonObject) => void
 
-/** The fields that are read here. All others are left as they are. */
-const READ: ReadonlySet<string> = new Set([
-  ...NUMBERS.map(([field]) => field),
-  ...TEXTS.map(([field]) => field),
-  ...(
-    'model messages stream stream_options max_tokens max_completion_tokens stop seed logprobs tools functions ' +
-    'function_call tool_choice parallel_tool_calls response_format reasoning reasoning_effort metadata cache_control'
-  ).split(' '),
+const ignored: FieldReader = () => {}
+
+function number(field: string, member: KeyFor<number>): readonly [string, FieldReader] {
+  return [
+    field,
+    (value, settings) => {
+      if (typeof value !== 'number') throw unsupported(field, `${field} must be a number.`)
+      settings[member] = value
+    },
+  ]
+}
+
+function text(field: string, member: KeyFor<string>): readonly [string, FieldReader] {
+  return [
+    field,
+    (value, settings) => {
+      if (typeof value !== 'string') throw unsupported(field, `${field} must be a string.`)
+      settings[member] = value
+    },
+  ]
+}
+
+/** The settings whose values are of one type. */
+type KeyFor<Value> = {
+  [Member in keyof Settings]-?: Settings[Member] extends Value | undefined
+    ? Value | undefined extends Settings[Member]
+      ? Member
+      : never
+    : never
+}[keyof Settings]
+
+const READERS: ReadonlyMap<string, FieldReader> = new Map<string, FieldReader>([
+  ['model', ignored],
+  ['messages', ignored],
+  ['stream', ignored],
+  ['stream_options', ignored],
+  ['max_tokens', (value, settings) => (settings.bound ??= readBound(value, 'max_tokens'))],
+  [
+    'max_completion_tokens',
+    (value, settings) => {
+      settings.bound = readBound(value, 'max_completion_tokens')
+    },
+  ],
+  number('n', 'choices'),
+  ['stop', readStop],
+  number('temperature', 'temperature'),
+  number('top_p', 'topP'),
+  number('top_k', 'topK'),
+  number('frequency_penalty', 'frequencyPenalty'),
+  number('presence_penalty', 'presencePenalty'),
+  ['seed', readSeed],
+  ['logprobs', readLogprobs],
+  number('top_logprobs', 'topLogprobs'),
+  ['tools', readTools],
+  ['functions', readOlderTools],
+  [
+    'tool_choice',
+    (value, settings) => {
+      settings.toolChoice ??= readChoice(value)
+    },
+  ],
+  ['function_call', readOlderChoice],
+  ['parallel_tool_calls', readParallel],
+  [
+    'response_format',
+    (value, settings) => {
+      settings.format = readFormat(value)
+    },
+  ],
+  ['reasoning', readReasoning],
+  [
+    'reasoning_effort',
+    (value, settings) => {
+      settings.reasoning ??= { effort: wordIn(value, 'reasoning_effort'), param: 'reasoning_effort' }
+    },
+  ],
+  text('verbosity', 'verbosity'),
+  text('user', 'user'),
+  text('safety_identifier', 'safetyIdentifier'),
+  ['metadata', readMetadata],
+  text('prompt_cache_key', 'cacheKey'),
+  text('prompt_cache_retention', 'cacheRetention'),
+  [
+    'cache_control',
+    (_value, settings) => {
+      settings.cache = true
+    },
+  ],
 ])
 
 /**
@@ -48,112 +115,84 @@ const READ: ReadonlySet<string> = new Set([
  *
  * @param kept the fields that an adapter itself reads from `others`, as the client sent them
  */
-export function readFields(chat: JsonObject, kept: readonly string[] = []): ConversationSettings {
+export function readFields(chat: JsonObject, kept?: readonly string[]): Settings {
   const others: JsonObject = {}
-  const fields: JsonObject = {}
+  const settings: Settings = { stop: [], tools: [], others }
   for (const name of Object.keys(chat)) {
-    const value = chat[name] ?? undefined
-    if (value === undefined) continue
-    if (READ.has(name) && !kept.includes(name)) fields[name] = value
-    else others[name] = value
+    const value = chat[name]
+    if (value === null || value === undefined) continue
+    const read = kept?.includes(name) ? undefined : READERS.get(name)
+    if (read === undefined) others[name] = value
+    else read(value, settings, chat)
   }
-  const settings: Mutable<ConversationSettings> = { stop: readStop(fields), tools: [], others }
-  readLogprobs(fields, settings)
-  for (const [field, member] of NUMBERS) {
-    const value = fields[field]
-    if (value === undefined) continue
-    if (typeof value !== 'number') throw unsupported(field, `${field} must be a number.`)
-    settings[member] = value
-  }
-  for (const [field, member] of TEXTS) {
-    const value = fields[field]
-    if (value === undefined) continue
-    if (typeof value !== 'string') throw unsupported(field, `${field} must be a string.`)
-    settings[member] = value
-  }
-  settings.bound = readBound(fields)
-  settings.seed = readSeed(fields)
-  readTools(fields, settings)
-  readOlderTools(fields, settings)
-  settings.format = readFormat(fields)
-  settings.reasoning = readReasoning(fields)
-  if (isObject(fields.metadata)) settings.metadata = readMetadata(fields.metadata)
-  if (fields.cache_control !== undefined) settings.cache = true
   return settings
 }
 
-/** `max_completion_tokens` takes precedence. */
-function readBound({ max_completion_tokens: newer, max_tokens: older }: JsonObject): OutputBound | undefined {
-  const tokens = newer ?? older
-  if (tokens === undefined) return undefined
-  const param = newer === undefined ? 'max_tokens' : 'max_completion_tokens'
+function readBound(tokens: unknown, param: OutputBound['param']): OutputBound {
   if (typeof tokens !== 'number' || !Number.isSafeInteger(tokens) || tokens < 1)
     throw unsupported(param, `${param} must be a positive integer.`)
   return { tokens, param }
 }
 
-function readStop({ stop }: JsonObject): readonly string[] {
-  if (stop === undefined) return []
+function readStop(stop: unknown, settings: Settings): void {
   const sequences: unknown[] = Array.isArray(stop) ? stop : [stop]
-  return sequences.map((sequence) => {
+  settings.stop = sequences.map((sequence) => {
     if (typeof sequence !== 'string')
       throw unsupported('stop', 'stop must be a string or an array of strings.')
     return sequence
   })
 }
 
-function readSeed({ seed }: JsonObject): number | bigint | undefined {
-  if (seed === undefined || typeof seed === 'number') return seed
-  if (seed instanceof ExactInteger) return BigInt(seed.digits)
-  throw unsupported('seed', 'seed must be a number.')
+function readSeed(seed: unknown, settings: Settings): void {
+  if (seed instanceof ExactInteger) settings.seed = BigInt(seed.digits)
+  else if (typeof seed === 'number') settings.seed = seed
+  else throw unsupported('seed', 'seed must be a number.')
 }
 
 /** Some servers take the number of alternatives in `logprobs` itself. */
-function readLogprobs({ logprobs }: JsonObject, settings: Mutable<ConversationSettings>): void {
+function readLogprobs(logprobs: unknown, settings: Settings): void {
   if (typeof logprobs === 'boolean') settings.logprobs = logprobs
   if (typeof logprobs !== 'number' || logprobs === 0) return
   settings.logprobs = true
-  settings.topLogprobs = logprobs
+  settings.topLogprobs ??= logprobs
 }
 
-function readMetadata(given: JsonObject): Readonly<Record<string, string>> {
+function readMetadata(given: unknown, settings: Settings): void {
+  if (!isObject(given)) throw unsupported('metadata', 'metadata must be an object.')
   const metadata: Record<string, string> = {}
   for (const name of Object.keys(given)) metadata[name] = String(given[name])
-  return metadata
+  settings.metadata = metadata
 }
 
-function readTools(fields: JsonObject, settings: Mutable<ConversationSettings>): void {
-  const { parallel_tool_calls: parallel, tool_choice: choice, tools } = fields
-  settings.tools = listIn(tools, 'tools').map((tool, index) => readTool(tool, `tools.${index}`))
-  settings.toolChoice = readChoice(choice)
-  if (parallel === undefined) return
+function readTools(tools: unknown, settings: Settings): void {
+  const read = listIn(tools, 'tools').map((tool, index) => readTool(tool, `tools.${index}`))
+  settings.tools = [...read, ...settings.tools]
+}
+
+function readOlderTools(functions: unknown, settings: Settings): void {
+  const read = listIn(functions, 'functions').map((definition, index) =>
+    readFunction(definition, `functions.${index}`, false),
+  )
+  settings.olderTools = true
+  settings.tools = [...settings.tools, ...read]
+}
+
+/** Reads the choice among the functions of the older form. */
+function readOlderChoice(choice: unknown, settings: Settings, { functions }: JsonObject): void {
+  if (functions === undefined || functions === null) {
+    settings.others.function_call = choice
+  } else if (isObject(choice)) {
+    settings.toolChoice = { kind: 'function', name: nameIn(choice, 'function_call') }
+  } else settings.toolChoice = readChoice(choice)
+}
+
+function readParallel(parallel: unknown, settings: Settings): void {
   if (typeof parallel !== 'boolean')
     throw unsupported('parallel_tool_calls', 'parallel_tool_calls must be a boolean.')
   settings.parallelCalls = parallel
 }
 
-/** Reads the functions of the older form, and the choice among them. */
-function readOlderTools(
-  { function_call: choice, functions }: JsonObject,
-  settings: Mutable<ConversationSettings>,
-): void {
-  if (functions === undefined) {
-    if (choice !== undefined) settings.others = { ...settings.others, function_call: choice }
-    return
-  }
-  const older = listIn(functions, 'functions').map((definition, index) =>
-    readFunction(definition, `functions.${index}`, false),
-  )
-  settings.olderTools = true
-  settings.tools = [...settings.tools, ...older]
-  if (choice !== undefined)
-    settings.toolChoice = isObject(choice)
-      ? { kind: 'function', name: nameIn(choice, 'function_call') }
-      : readChoice(choice)
-}
-
 function listIn(value: unknown, param: string): readonly unknown[] {
-  if (value === undefined) return []
   if (!Array.isArray(value)) throw unsupported(param, `${param} must be an array.`)
   return value
 }
@@ -163,35 +202,29 @@ function readTool(tool: unknown, param: string): Tool {
   const cache = hasCacheMark(tool)
   if (tool.type === 'function') return readFunction(tool.function, `${param}.function`, cache)
   const { custom } = tool
-  if (tool.type !== 'custom' || !isObject(custom)) {
-    return { kind: 'provider', definition: tool }
-  }
-  const description = textOf(custom.description)
-  const { format } = custom
-  const grammar = isObject(format) && format.type === 'grammar' ? readGrammar(format.grammar) : undefined
+  if (tool.type !== 'custom' || !isObject(custom)) return { kind: 'provider', definition: tool }
+  const { description, format } = custom
   return {
     kind: 'custom',
     name: nameIn(custom, `${param}.custom`),
-    ...(description !== undefined && { description }),
-    ...(grammar !== undefined && { grammar }),
+    description: textOf(description),
+    grammar: isObject(format) && format.type === 'grammar' ? readGrammar(format.grammar) : undefined,
     cache,
   }
 }
 
 /** Reads a function: the members `name`, `description`, `parameters` and `strict`. */
 export function readFunction(definition: unknown, param: string, cache: boolean): FunctionTool {
-  const name = nameIn(definition, param)
-  const { description: words, parameters: schema, strict } = definition as JsonObject
-  const description = textOf(words)
-  const parameters = schema ?? undefined
-  if (parameters !== undefined && !isObject(parameters))
+  const { description, name, parameters = null, strict } = isObject(definition) ? definition : {}
+  if (!isText(name)) throw unsupported(`${param}.name`, `${param}.name must be a string.`)
+  if (parameters !== null && !isObject(parameters))
     throw unsupported(`${param}.parameters`, `${param}.parameters must be a JSON schema.`)
   return {
     kind: 'function',
     name,
-    ...(description !== undefined && { description }),
-    ...(parameters !== undefined && { parameters }),
-    ...(typeof strict === 'boolean' && { strict }),
+    description: textOf(description),
+    parameters: parameters ?? undefined,
+    strict: typeof strict === 'boolean' ? strict : undefined,
     cache,
   }
 }
@@ -210,8 +243,7 @@ export function readGrammar(grammar: unknown): Grammar | undefined {
   return { syntax, definition }
 }
 
-function readChoice(choice: unknown): ToolChoice | undefined {
-  if (choice === undefined) return undefined
+function readChoice(choice: unknown): ToolChoice {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   // Mistral's name for it.
   if (choice === 'any') return 'required'
@@ -232,8 +264,7 @@ function readReference(value: unknown): ToolReference | undefined {
   return name === undefined ? undefined : { kind, name }
 }
 
-function readFormat({ response_format: format }: JsonObject): OutputFormat | undefined {
-  if (format === undefined) return undefined
+function readFormat(format: unknown): OutputFormat | undefined {
   const { json_schema: inner, type } = isObject(format) ? format : {}
   if (type === 'text') return undefined
   if (type === 'json_object') {
@@ -264,16 +295,11 @@ export function readSchema(format: unknown): OutputFormat {
   }
 }
 
-/** `reasoning` takes precedence over `reasoning_effort` if it says anything. */
-function readReasoning({ reasoning, reasoning_effort: effort }: JsonObject): Reasoning | undefined {
-  if (reasoning !== undefined) {
-    if (!isObject(reasoning)) throw unsupported('reasoning', 'reasoning must be an object.')
-    const read = readReasoningObject(reasoning)
-    if (read !== undefined) return read
-  }
-  return effort === undefined
-    ? undefined
-    : { effort: wordIn(effort, 'reasoning_effort'), param: 'reasoning_effort' }
+/** It takes precedence over `reasoning_effort` if it says anything. */
+function readReasoning(reasoning: unknown, settings: Settings): void {
+  if (!isObject(reasoning)) throw unsupported('reasoning', 'reasoning must be an object.')
+  const read = readReasoningObject(reasoning)
+  if (read !== undefined) settings.reasoning = read
 }
 
 /** Members that are accepted. A summary only changes the shape of the reply. */

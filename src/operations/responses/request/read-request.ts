@@ -2,8 +2,7 @@ import { CompatError } from '../../../base/errors.js'
 import type { Asked } from '../../../contracts/operation.js'
 import type { ConversationRequest } from '../../../conversation/conversation.js'
 import { readFields } from '../../../conversation/read-fields.js'
-import type { ConversationSettings } from '../../../conversation/settings.js'
-import { isObject, isText, type JsonObject, textOf } from '../../../protocol/json-values.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
 import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
@@ -134,17 +133,17 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
   // With references, the turns are not known yet.
   const thoughts = new SealedThoughts()
   const turns = items.some(isReference) ? [] : readTurns(instructions, items, thoughts)
-  const shared = readFields(sent)
-  const forwarded: ConversationSettings = {
-    ...shared,
-    bound: maxOutputTokens === undefined ? undefined : { tokens: maxOutputTokens, param: 'max_tokens' },
-    tools: tools.functions,
-    toolChoice: tools.functions.length === 0 ? undefined : toToolChoice(toolChoice),
-    format: toFormat(text),
-    verbosity: textOf(text.verbosity),
-    reasoning: isText(reasoning.effort) ? { effort: reasoning.effort, param: 'reasoning_effort' } : undefined,
-    logprobs: include.has(LOGPROBS) || shared.topLogprobs !== undefined ? true : undefined,
+  const forwarded = readFields(sent)
+  if (tools.functions.length > 0) {
+    forwarded.tools = tools.functions
+    forwarded.toolChoice = toToolChoice(toolChoice)
   }
+  if (maxOutputTokens !== undefined) forwarded.bound = { tokens: maxOutputTokens, param: 'max_tokens' }
+  if (text.format !== undefined) forwarded.format = toFormat(text)
+  if (isText(text.verbosity)) forwarded.verbosity = text.verbosity
+  const { effort } = reasoning
+  if (isText(effort)) forwarded.reasoning = { effort, param: 'reasoning_effort' }
+  if (include.has(LOGPROBS) || forwarded.topLogprobs !== undefined) forwarded.logprobs = true
   return {
     model,
     stream: parameters.stream === true,
