@@ -182,7 +182,7 @@ describe('the estimate of a prompt', () => {
   })
 
   it.each(['tools', 'functions', 'response_format'])('counts %s as serialised', (field) => {
-    const value = [{ type: 'x'.repeat(100) }]
+    const value = [{ type: 'x'.repeat(100), parameters: { type: 'string' } }]
     const bytes = JSON.stringify(value).length
     expect(estimate([user('')], { [field]: value })).toEqual({
       atMost: Math.ceil(bytes / 3) + 8,
@@ -221,9 +221,10 @@ describe('the upper limit of a prompt', () => {
   })
 
   it('is 700 more with tools or a schema, unless the catalogue states the overhead', () => {
-    const tools = [{ type: 'function', function: { name: 'f' } }]
+    const parameters = { type: 'object', properties: {} }
+    const tools = [{ type: 'function', function: { name: 'f', parameters } }]
     // With a line break and a space before each member, and a space after each colon and comma.
-    const bytes = JSON.stringify(tools).length + 25
+    const bytes = JSON.stringify(tools, null, 1).replace(/[,:]/g, '$& ').length
     expect(bound([user('')], { tools })).toBe(bytes + 16 + 200 + 700)
     expect(bound([user('')], { response_format: { type: 'text' } })).toBe(20 + 16 + 200 + 700)
     expect(bound([user('')], { tools }, { ...MODEL, promptOverhead: 5 })).toBe(bytes + 16 + 5)
@@ -265,6 +266,24 @@ describe('the upper limit of a prompt', () => {
       neverOverdraw: true,
     })
     expect(made.atLeast).toBe(10)
+  })
+
+  it('adds 16 tokens for each part of a reply, which the AI SDK sends as messages of their own', () => {
+    const parts = Array(5).fill({ type: 'text', text: 'x' })
+    const reply: ChatMessage = { role: 'assistant', content: parts }
+    expect(bound([reply])).toBe(5 * (1 + 16) + 16 + 200)
+  })
+
+  it('counts the older functions as the tools that other providers get', () => {
+    const functions = Array.from({ length: 20 }, (_, index) => ({ name: `f${index}` }))
+    const tools = functions.map((definition) => ({ type: 'function', function: definition }))
+    expect(bound([user('x')], { functions })).toBe(bound([user('x')], { tools }))
+    const sent = JSON.stringify({
+      type: 'function',
+      function: { name: 'f0', parameters: { type: 'object', properties: {} } },
+    })
+    const each = (bound([user('x')], { functions }) - bound([user('x')], { functions: [] })) / 20
+    expect(each).toBeGreaterThanOrEqual(sent.length)
   })
 
   it('adds 2 tokens for each part, and 6 for a file', () => {

@@ -91,8 +91,10 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
     const isCharged = CHARGED_FIELDS.has(field)
     // A field that needs the host's permission may also become part of the prompt.
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
-    addValue(value, isCharged, sums)
-    if (field === 'tools' && Array.isArray(value)) addProperties(value, sums)
+    const tools = toolsOf(field, value)
+    if (field === 'functions' && tools !== undefined) sums.json(value, isCharged, tools)
+    else addValue(value, isCharged, sums)
+    if (tools !== undefined) addProperties(tools, sums)
     if (field === 'response_format') addClosings(value, sums)
     if (isCharged) sums.hasTools()
     else if (!CHOICES.has(field)) sums.hasMedia()
@@ -101,6 +103,13 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
   // Providers get them digit for digit, however many there are.
   for (const number of exactNumbers(request)) sums.text(number, true)
   return sums
+}
+
+/** The tools of a request, also in place of its older functions: many providers get them so. */
+function toolsOf(field: string, value: unknown): readonly unknown[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  if (field === 'functions') return value.map((definition) => ({ type: 'function', function: definition }))
+  return field === 'tools' ? value : undefined
 }
 
 /**
@@ -112,10 +121,14 @@ function addProperties(tools: readonly unknown[], sums: Sums): void {
     const definition = isObject(tool) && isObject(tool.function) ? tool.function : undefined
     const parameters = definition?.parameters
     const lacksType = isObject(parameters) && parameters.type === undefined
+    if (definition !== undefined && parameters === undefined) sums.text(ADDED_PARAMETERS, false)
     if (lacksType || lacksProperties(parameters)) sums.text(ADDED_PROPERTIES, false)
     if (isObject(tool) && isObject(tool.custom)) sums.text(ADDED_TO_CUSTOM, false)
   }
 }
+
+/** The parameters of a function without any. */
+const ADDED_PARAMETERS = `\n      "parameters": {${ADDED_PROPERTIES}\n      },`
 
 /** Claude gets it in each object of the schema for a reply. */
 const ADDED_CLOSING = ',\n        "additionalProperties": false'
@@ -139,10 +152,12 @@ interface Sums {
   message(): void
   /** @param isCharged whether the text also counts in an estimate that is charged */
   text(text: string, isCharged: boolean): void
-  json(value: unknown, isCharged: boolean): void
+  /** @param largest the form in which a provider may get the value */
+  json(value: unknown, isCharged: boolean, largest?: unknown): void
   /** @param whole the result of a tool, or a part of it, which some chat templates write as JSON */
   result(whole: unknown, text: string): void
-  part(type: unknown): void
+  /** @param isOfReply whether it belongs to a reply of the model, in which some providers get each part as a message */
+  part(type: unknown, isOfReply: boolean): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
   /** Notes that the prompt has audio or images, or something that may contain them. */
@@ -160,7 +175,7 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
       if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
     } else if (field === 'content' && Array.isArray(value)) {
       for (const [at, part] of value.entries()) {
-        addPart(part, `messages.${position}.content.${at}`, isResult, sums)
+        addPart(part, `messages.${position}.content.${at}`, message.role, sums)
       }
     } else if (field === 'images' && Array.isArray(value)) {
       for (const [at, image] of value.entries()) {
@@ -180,13 +195,14 @@ function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
   else sums.json(value, isCharged)
 }
 
-function addPart(part: unknown, place: string, isResult: boolean, sums: Sums): void {
+function addPart(part: unknown, place: string, role: string, sums: Sums): void {
   if (!isObject(part)) return
+  const isResult = !SPEAKERS.has(role)
   if (isMedia(part)) {
     addMedia(part, place, sums)
     return
   }
-  sums.part(part.type)
+  sums.part(part.type, role === 'assistant')
   const { cache_control: _, text, ...others } = part
   if (typeof text === 'string' && isResult) sums.result({ type: part.type, text }, text)
   else if (typeof text === 'string') sums.text(text, true)
@@ -195,7 +211,7 @@ function addPart(part: unknown, place: string, isResult: boolean, sums: Sums): v
 }
 
 function addMedia(part: JsonObject, place: string, sums: Sums): void {
-  sums.part(part.type)
+  sums.part(part.type, false)
   sums.hasMedia()
   sums.media(part, () => place)
 }
@@ -284,9 +300,9 @@ class UpperBound implements Sums {
     this.upper.add(text)
   }
 
-  json(value: unknown, isCharged: boolean): void {
+  json(value: unknown, isCharged: boolean, largest: unknown = value): void {
     if (isCharged) this.charged.add(JSON.stringify(value))
-    this.addJson(writtenOut(value))
+    this.addJson(writtenOut(largest))
   }
 
   result(whole: unknown, text: string): void {
@@ -304,8 +320,9 @@ class UpperBound implements Sums {
     }
   }
 
-  part(type: unknown): void {
-    this.rest += type === 'file' ? MOST_TOKENS_A_DOCUMENT : MOST_TOKENS_A_PART
+  part(type: unknown, isOfReply: boolean): void {
+    if (isOfReply) this.rest += MOST_TOKENS_A_MESSAGE
+    else this.rest += type === 'file' ? MOST_TOKENS_A_DOCUMENT : MOST_TOKENS_A_PART
   }
 
   media(part: JsonObject, place: () => string): void {
