@@ -20,10 +20,11 @@ const DIGITS = /\d{17,}/g
 export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to: Target): Due {
   const spine: Carried[] = []
   const anywhere: Carried[] = []
+  // A result that is sent twice may be the same object, so each has its place.
   const results = turns.flatMap((turn, at) =>
-    'results' in turn ? turn.results.map((result) => ({ result, at })) : [],
+    'results' in turn ? turn.results.map((result, index) => ({ result, at, place: `${at}.${index}` })) : [],
   )
-  const given = new Set<Result>()
+  const given = new Set<string>()
   const called = new Set<string>()
   const hasBlankIds = turns.some((turn) => callsOf(turn).some(({ id }) => id === ''))
   /** Whether a result belongs to a call of a turn. One without an id answers the last reply with calls. */
@@ -54,9 +55,8 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
     else if ('user' in turn) addParts(turn.user, 'user')
     else if ('results' in turn) {
       // Those of no call before them are text of the user.
-      for (const result of turn.results) {
-        const { of, says } = result
-        const hasCall = of === '' && !hasBlankIds ? given.has(result) : called.has(of)
+      for (const [index, { of, says }] of turn.results.entries()) {
+        const hasCall = of === '' && !hasBlankIds ? given.has(`${at}.${index}`) : called.has(of)
         if (!hasCall && typeof says === 'string') spine.push({ as: 'user', text: says })
       }
     } else {
@@ -76,10 +76,10 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
       for (const { id, input } of calls) {
         called.add(id)
         const found = results.find(
-          (one) => one.at > at && belongs(one.result, one.at, id, at) && !given.has(one.result),
+          (one) => one.at > at && belongs(one.result, one.at, id, at) && !given.has(one.place),
         )
         if (found === undefined) continue
-        given.add(found.result)
+        given.add(found.place)
         addResult(found.result, plainInput(input))
       }
     }
