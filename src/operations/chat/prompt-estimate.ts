@@ -156,8 +156,7 @@ interface Sums {
   json(value: unknown, isCharged: boolean, largest?: unknown): void
   /** @param whole the result of a tool, or a part of it, which some chat templates write as JSON */
   result(whole: unknown, text: string): void
-  /** @param isOfReply whether it belongs to a reply of the model, in which some providers get each part as a message */
-  part(type: unknown, isOfReply: boolean): void
+  part(type: unknown): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
   /** Notes that the prompt has audio or images, or something that may contain them. */
@@ -175,7 +174,9 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
       if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
     } else if (field === 'content' && Array.isArray(value)) {
       for (const [at, part] of value.entries()) {
-        addPart(part, `messages.${position}.content.${at}`, message.role, sums)
+        addPart(part, `messages.${position}.content.${at}`, isResult, sums)
+        // Some providers get each part of a reply as a message of its own.
+        if (at > 0 && message.role === 'assistant') sums.message()
       }
     } else if (field === 'images' && Array.isArray(value)) {
       for (const [at, image] of value.entries()) {
@@ -195,14 +196,13 @@ function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
   else sums.json(value, isCharged)
 }
 
-function addPart(part: unknown, place: string, role: string, sums: Sums): void {
+function addPart(part: unknown, place: string, isResult: boolean, sums: Sums): void {
   if (!isObject(part)) return
-  const isResult = !SPEAKERS.has(role)
   if (isMedia(part)) {
     addMedia(part, place, sums)
     return
   }
-  sums.part(part.type, role === 'assistant')
+  sums.part(part.type)
   const { cache_control: _, text, ...others } = part
   if (typeof text === 'string' && isResult) sums.result({ type: part.type, text }, text)
   else if (typeof text === 'string') sums.text(text, true)
@@ -211,7 +211,7 @@ function addPart(part: unknown, place: string, role: string, sums: Sums): void {
 }
 
 function addMedia(part: JsonObject, place: string, sums: Sums): void {
-  sums.part(part.type, false)
+  sums.part(part.type)
   sums.hasMedia()
   sums.media(part, () => place)
 }
@@ -239,8 +239,11 @@ class Estimate implements Sums {
     tally.add(text)
   }
 
-  json(value: unknown, isCharged: boolean): void {
-    this.text(JSON.stringify(value), isCharged)
+  json(value: unknown, isCharged: boolean, largest: unknown = value): void {
+    const json = JSON.stringify(value)
+    this.text(json, isCharged)
+    // About what the larger form has more.
+    if (largest !== value) this.text(JSON.stringify(largest).slice(json.length), false)
   }
 
   result(_whole: unknown, text: string): void {
@@ -320,9 +323,8 @@ class UpperBound implements Sums {
     }
   }
 
-  part(type: unknown, isOfReply: boolean): void {
-    if (isOfReply) this.rest += MOST_TOKENS_A_MESSAGE
-    else this.rest += type === 'file' ? MOST_TOKENS_A_DOCUMENT : MOST_TOKENS_A_PART
+  part(type: unknown): void {
+    this.rest += type === 'file' ? MOST_TOKENS_A_DOCUMENT : MOST_TOKENS_A_PART
   }
 
   media(part: JsonObject, place: () => string): void {
