@@ -73,9 +73,9 @@ describe('createConnect refuses', () => {
       /rates.calls is not an option of createConnect; the options of rates are/,
     ],
     [
-      'weeks',
-      { cap: { suggested: '5', period: 'week' } },
-      /cap.period must be "day" or "month"; got "week"$/,
+      'hours',
+      { cap: { suggested: '5', period: 'hour' } },
+      /cap.period must be "day", "week" or "month"; got "hour"$/,
     ],
     [
       'a zone that does not exist',
