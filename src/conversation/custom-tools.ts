@@ -12,8 +12,8 @@ const PARAMETERS = {
   additionalProperties: false,
 }
 
-/** The most text that {@link functionForCustom} adds to a tool. */
-export const ADDED_TO_CUSTOM = `${JSON.stringify(PARAMETERS, null, 8)}Takes plain text. The input must match this grammar:`
+/** The most text that {@link functionForCustom} adds to a tool, at a template that writes parts of a schema twice. */
+export const ADDED_TO_CUSTOM = `${JSON.stringify([PARAMETERS, { ...PARAMETERS, properties: 0 }], null, 8)}Takes plain text. The input must match this grammar:`
 
 /** Returns the function that stands for a custom tool at providers that know functions alone. */
 export function functionForCustom({ cache, description, grammar, name }: CustomTool): FunctionTool {

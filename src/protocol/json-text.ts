@@ -49,6 +49,20 @@ export function endOfValue(text: string, start: number): number {
   return at
 }
 
+/** Returns the number of members of the object with which a text begins, or 0. */
+export function countMembers(text: string): number {
+  const start = afterSpace(text, 0)
+  if (text[start] !== '{') return 0
+  let count = 0
+  let at = afterSpace(text, start + 1)
+  while (text[at] === '"') {
+    count++
+    const value = afterSpace(text, afterSpace(text, endOfString(text, at)) + 1)
+    at = nextMember(text, endOfValue(text, value))
+  }
+  return count
+}
+
 /** The position of a member's value. */
 export interface FoundMember {
   readonly name: string

@@ -8,6 +8,7 @@ import { ADDED_TO_CUSTOM } from '../../conversation/custom-tools.js'
 import { longestName, NAMES_IN_CHAT, renamed } from '../../conversation/tool-names.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { ADDED_PROPERTIES, exactNumbers, lacksProperties } from '../../protocol/exact-data.js'
+import { countMembers } from '../../protocol/json-text.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import { fileName, isMedia, mediaBound, mediaText, mediaTokens } from './media.js'
@@ -19,7 +20,9 @@ const TOKENS_A_MESSAGE = 8
  * Used under `neverOverdraw`. Some chat templates add more tokens to each message than usual, and add instructions for
  * tools.
  */
-const MOST_TOKENS_A_MESSAGE = 16
+const MOST_TOKENS_A_MESSAGE = 32
+/** Some templates write each argument of an earlier call between tags. */
+const MOST_TOKENS_AN_ARGUMENT = 16
 const MOST_TOKENS_A_REQUEST = 200
 const MOST_TOKENS_WITH_TOOLS = 700
 /** A template or a provider may put a line feed between two parts. */
@@ -124,7 +127,13 @@ function addProperties(tools: readonly unknown[], sums: Sums): void {
     if (definition !== undefined && parameters === undefined) sums.text(ADDED_PARAMETERS, false)
     if (lacksType || lacksProperties(parameters)) sums.text(ADDED_PROPERTIES, false)
     if (isObject(tool) && isObject(tool.custom)) sums.text(ADDED_TO_CUSTOM, false)
+    if (isObject(parameters)) addRepeated(parameters, sums)
   }
+}
+
+/** Some templates write a schema member by member, and then again what is neither its type nor a property. */
+function addRepeated({ type: _, properties: __, ...others }: JsonObject, sums: Sums): void {
+  if (Object.keys(others).length > 0) sums.json(others, false)
 }
 
 /** The parameters of a function without any. */
@@ -154,6 +163,7 @@ interface Sums {
   text(text: string, isCharged: boolean): void
   /** @param largest the form in which a provider may get the value */
   json(value: unknown, isCharged: boolean, largest?: unknown): void
+  arguments(count: number): void
   /** @param whole the result of a tool, or a part of it, which some chat templates write as JSON */
   result(whole: unknown, text: string): void
   part(type: unknown): void
@@ -170,6 +180,8 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
     const value = message[field]
     if (value === undefined || value === null) continue
     if (field === 'audio') sums.hasMedia()
+    if (field === 'tool_calls' && Array.isArray(value)) for (const call of value) addArguments(call, sums)
+    if (field === 'function_call') addArguments({ function: value }, sums)
     if (field === 'role') {
       if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
     } else if (field === 'content' && Array.isArray(value)) {
@@ -189,6 +201,13 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
     } else if (field === 'content' && isResult && typeof value === 'string') sums.result(value, value)
     else if (field !== 'cache_control' && field !== 'is_error') addValue(value, true, sums)
   }
+}
+
+function addArguments(call: unknown, sums: Sums): void {
+  const given = isObject(call) && isObject(call.function) ? call.function.arguments : undefined
+  if (typeof given !== 'string') return
+  // Text in text is read, too. Each name ends in a quotation mark before its colon.
+  sums.arguments(given.trimStart().startsWith('{') ? countMembers(given) : given.split('":').length - 1)
 }
 
 function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
@@ -249,6 +268,8 @@ class Estimate implements Sums {
   result(_whole: unknown, text: string): void {
     this.text(text, true)
   }
+
+  arguments(): void {}
 
   part(): void {}
 
@@ -311,6 +332,10 @@ class UpperBound implements Sums {
   result(whole: unknown, text: string): void {
     this.charged.add(text)
     this.addJson(typeof whole === 'string' ? JSON.stringify(whole) : writtenOut(whole))
+  }
+
+  arguments(count: number): void {
+    this.rest += count * MOST_TOKENS_AN_ARGUMENT
   }
 
   /** A template may write the JSON of one part with escapes and that of another without. */
