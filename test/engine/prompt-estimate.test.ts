@@ -124,7 +124,7 @@ describe('the estimate of a prompt', () => {
       const given = { ...members, image_url: { url: 'https://example.com/a.png' } }
       const reply = { role: 'assistant', content: null, images: [given] }
       expect(estimate([reply]).atMost).toBe(8 + 3_000)
-      expect(bound([reply], {}, { ...MODEL, mediaTokens: 5_000 })).toBe(5_000 + 2 + 32 + 200)
+      expect(bound([reply], {}, { ...MODEL, mediaTokens: 5_000 })).toBe(5_000 + 2 + 16 + 200)
       expect(() => bound([reply])).toThrow('messages.0.images.0 is not accepted')
     },
   )
@@ -140,7 +140,7 @@ describe('the estimate of a prompt', () => {
       expect(estimate([user([image(address)])]).atMost).toBe(tokens + 3_000)
       expect(estimate([user([{ type: 'file', file: { file_data: address } }])]).atMost).toBe(tokens + 8_000)
       expect(bound([user([image(address)])], {}, { ...MODEL, mediaTokens: 50 })).toBe(
-        text.length + 2 + 32 + 200,
+        text.length + 2 + 16 + 200,
       )
     }
   })
@@ -210,17 +210,17 @@ describe('the estimate of a prompt', () => {
     const messages = [user([PDF, image('data:,')])]
     const estimated = { counter: counts, upperCounter: counts, neverOverdraw: false }
     expect(estimatePrompt(request(messages), MODEL, estimated).atMost()).toBe(8 + 100)
-    expect(bound(messages, {}, MODEL, counts)).toBe(32 + 200 + 100 + 6 + 2)
+    expect(bound(messages, {}, MODEL, counts)).toBe(16 + 200 + 100 + 6 + 2)
   })
 })
 
 describe('the upper limit of a prompt', () => {
-  it('is its bytes of UTF-8 plus 32 for each message and 200 for the request, with any adapter', () => {
-    expect(bound([user('x'.repeat(12)), user('€')])).toBe(12 + 3 + 2 * 32 + 200)
+  it('is its bytes of UTF-8 plus 16 for each message and 200 for the request, with any adapter', () => {
+    expect(bound([user('x'.repeat(12)), user('€')])).toBe(12 + 3 + 2 * 16 + 200)
   })
 
   it('uses the compatibility form if that is longer', () => {
-    expect(bound([user('\ufdfa')])).toBe(Buffer.byteLength('\ufdfa'.normalize('NFKC')) + 32 + 200)
+    expect(bound([user('\ufdfa')])).toBe(Buffer.byteLength('\ufdfa'.normalize('NFKC')) + 16 + 200)
   })
 
   it('is 700 more with tools or a schema, unless the catalogue states the overhead', () => {
@@ -228,10 +228,10 @@ describe('the upper limit of a prompt', () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters } }]
     // With a line break and a space before each member, and a space after each colon and comma.
     const bytes = JSON.stringify(tools, null, 1).replace(/[,:]/g, '$& ').length
-    expect(bound([user('')], { tools })).toBe(bytes + 32 + 200 + 700)
-    expect(bound([user('')], { response_format: { type: 'text' } })).toBe(20 + 32 + 200 + 700)
-    expect(bound([user('')], { tools }, { ...MODEL, promptOverhead: 5 })).toBe(bytes + 32 + 5)
-    expect(bound([user('')], {}, { ...MODEL, promptOverhead: 0 })).toBe(32)
+    expect(bound([user('')], { tools })).toBe(bytes + 16 + 200 + 700)
+    expect(bound([user('')], { response_format: { type: 'text' } })).toBe(20 + 16 + 200 + 700)
+    expect(bound([user('')], { tools }, { ...MODEL, promptOverhead: 5 })).toBe(bytes + 16 + 5)
+    expect(bound([user('')], {}, { ...MODEL, promptOverhead: 0 })).toBe(16)
   })
 
   it('covers JSON that a chat template writes with white space: every space and line break between digits is a token', () => {
@@ -247,9 +247,9 @@ describe('the upper limit of a prompt', () => {
 
   it('counts the result of a tool as JSON, with six bytes for any control character', () => {
     const result = (content: unknown) => [{ role: 'tool', tool_call_id: '', content }]
-    const rest = 32 + 200
+    const rest = 16 + 200
     // Without its call, a provider gets it as a text of the user.
-    const alone = rest + 32 + orphanWords('').length
+    const alone = rest + 16 + orphanWords('').length
     expect(bound(result('ab'))).toBe(2 + 2 + alone)
     expect(bound(result('\u0001\b\f\u007f'))).toBe(2 + 18 + 1 + alone)
     expect(bound(result('"\\\n\r\t'))).toBe(2 + 10 + alone)
@@ -274,7 +274,7 @@ describe('the upper limit of a prompt', () => {
   it('counts each further part of a reply as a message, as which the AI SDK sends it', () => {
     const parts = Array(5).fill({ type: 'text', text: 'x' })
     const reply: ChatMessage = { role: 'assistant', content: parts }
-    expect(bound([reply])).toBe(5 * (1 + 2) + 5 * 32 + 200)
+    expect(bound([reply])).toBe(5 * (1 + 2) + 5 * 16 + 200)
     expect(estimate([reply]).atMost).toBe(2 + 5 * 8)
   })
 
@@ -316,10 +316,10 @@ describe('the upper limit of a prompt', () => {
 
   it('adds 2 tokens for each part, and 6 for a file', () => {
     const text = { type: 'text', text: 'x' }
-    expect(bound([user([text, text, text])])).toBe(3 * 3 + 32 + 200)
+    expect(bound([user([text, text, text])])).toBe(3 * 3 + 16 + 200)
     expect(
       bound([user([image(png(1, 1)), PDF])], {}, { ...MODEL, mediaTokens: { image: 50, pdf: 50_000 } }),
-    ).toBe(50 + 2 + 50_000 + 6 + 'report.pdf'.length + 32 + 200)
+    ).toBe(50 + 2 + 50_000 + 6 + 'report.pdf'.length + 16 + 200)
   })
 
   it('counts six bytes for each character that the provider of a route escapes in tools and their results', () => {
@@ -378,12 +378,12 @@ describe('the upper limit of a prompt', () => {
 
   it("takes the catalogue's number for each medium, or else the whole context", () => {
     const messages = [user([image(png(10, 10)), image('https://example.com/a.png')])]
-    expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(10_000 + 4 + 32 + 200)
+    expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(10_000 + 4 + 16 + 200)
     expect(bound(messages, {}, { ...MODEL, contextLength: 4_000 })).toBe(4_000)
     expect(bound(messages, {}, { ...MODEL, contextLength: 90_000, mediaTokens: 5_000 })).toBe(
-      10_000 + 4 + 232,
+      10_000 + 4 + 216,
     )
-    expect(bound(messages, {}, { ...MODEL, mediaTokens: { image: 40, pdf: 9_000 } })).toBe(80 + 4 + 232)
+    expect(bound(messages, {}, { ...MODEL, mediaTokens: { image: 40, pdf: 9_000 } })).toBe(80 + 4 + 216)
   })
 
   it('does not exist for media that the catalogue does not list', () => {

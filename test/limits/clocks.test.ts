@@ -6,8 +6,8 @@ import { type Answer, answers, errorOf, fails, perform, startService } from '../
 import { clockedLedgers, type OpenClocked } from './clocks.js'
 
 const CONTEXT = { requestId: 'test', signal: new AbortController().signal }
-/** A prompt of 237 tokens at most and 100 tokens of output, at 10 and 20 credits a million. */
-const HOLD = 237n * 10_000n + 100n * 20_000n
+/** A prompt of 221 tokens at most and 100 tokens of output, at 10 and 20 credits a million. */
+const HOLD = 221n * 10_000n + 100n * 20_000n
 /** Of 10 and 5 tokens. */
 const COST = 200_000n
 const ASK = { max_tokens: 100 }

@@ -280,7 +280,7 @@ function promptDue(world: World, call: SimCall): number {
   const media = images === 0 ? 0 : images * (mediaTokens ?? contextLength)
   // Such a message has two parts.
   const parts = 2 * 2 * images
-  return Math.min(bytes + 32 * messages.length + 200 + media + parts, contextLength)
+  return Math.min(bytes + 16 * messages.length + 200 + media + parts, contextLength)
 }
 
 /** A count above these is invalid, whatever the catalogue lists. */

@@ -164,7 +164,7 @@ export const cases: Record<ErrorCode, ErrorCase> = {
   budget_exceeded: {
     options: limited({ unit: 'credits', left: 900_000n, onlyHeld: false }),
     run: posts(),
-    says: /^This request needs [\d.]+ credits on hold; the daily budget of this key is 0.0009 credits\. It would fit with max_tokens: 39\.$/,
+    says: /^This request needs [\d.]+ credits on hold; the daily budget of this key is 0.0009 credits\. It would fit with max_tokens: 43\.$/,
     headers: NEVER_AGAIN,
   },
   budget_on_hold: {

@@ -20,7 +20,7 @@ const TOKENS_A_MESSAGE = 8
  * Used under `neverOverdraw`. Some chat templates add more tokens to each message than usual, and add instructions for
  * tools.
  */
-const MOST_TOKENS_A_MESSAGE = 32
+const MOST_TOKENS_A_MESSAGE = 16
 /** Some templates write each argument of an earlier call between tags. */
 const MOST_TOKENS_AN_ARGUMENT = 16
 const MOST_TOKENS_A_REQUEST = 200
