@@ -3,7 +3,13 @@ import { createFetchHandler, type FetchHandler } from './fetch/index.js'
 import type { RouterOptions, StoredRouterOptions } from './options.js'
 
 export type { RouterHandle } from './assemble.js'
-export { type FetchHandler, type HandlerInfo, type RouteHandlers, routeHandlers } from './fetch/index.js'
+export {
+  type FetchHandler,
+  type HandlerInfo,
+  type RouteHandlers,
+  type RouteInfo,
+  routeHandlers,
+} from './fetch/index.js'
 
 /**
  * Answers a web `Request` with a `Response`, for hosts such as Hono, Next.js, Bun and Deno. It rejects only with a

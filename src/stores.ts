@@ -1,4 +1,4 @@
-export type { Period, PeriodWindow } from './base/periods.js'
+export type { CalendarPeriod, Period, PeriodWindow } from './base/periods.js'
 export type { CachedCatalogue, CachedCredentials, CacheOptions } from './cache/index.js'
 export type * from './contracts/calls.js'
 export type * from './contracts/catalogue.js'

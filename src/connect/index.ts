@@ -1,3 +1,4 @@
+export type { CalendarPeriod } from '../base/periods.js'
 export { type Connect, createConnect } from './connect.js'
 export type * from './model/events.js'
 export type {

@@ -1,7 +1,8 @@
 /** A JSON Schema, as its author wrote it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-interface NamedTool {
+/** What tools that the client runs have in common. */
+export interface NamedTool {
   readonly name: string
   readonly description?: string
   /** Whether everything up to and including this may be cached. */

@@ -1,2 +1,2 @@
 export { createFetchHandler, type FetchHandler, type HandlerInfo } from './handler.js'
-export { type RouteHandlers, routeHandlers } from './route-handlers.js'
+export { type RouteHandlers, type RouteInfo, routeHandlers } from './route-handlers.js'

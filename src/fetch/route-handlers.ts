@@ -9,7 +9,8 @@ export type RouteHandlers = Readonly<
   Record<(typeof METHODS)[number], (request: Request) => Promise<Response>>
 >
 
-type RouteInfo = Pick<HandlerInfo, 'signal' | 'waitUntil'>
+/** What the host passes with each request. */
+export type RouteInfo = Pick<HandlerInfo, 'signal' | 'waitUntil'>
 
 const handlerSchema = functionSchema<FetchHandler>('of createCompatHandler')
 const infoSchema = optionsSchema<RouteInfo>({

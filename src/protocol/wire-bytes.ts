@@ -6,7 +6,8 @@ declare const isBytes: unique symbol
  */
 export type WireBytes = Wire & string
 
-interface Wire {
+/** What distinguishes bytes from text for the compiler. A part of bytes is bytes. */
+export interface Wire {
   readonly [isBytes]: true
   slice(from?: number, to?: number): WireBytes
 }
