@@ -92,7 +92,7 @@ describe('search', () => {
     ['top-up', 'top-ups.html'],
     ['virtual key', 'migrate-from-litellm.html'],
     ['idempotency', 'idempotency.html'],
-    ['fastify', 'hosts.html'],
+    ['fastify', 'api/fastify.html'],
     ['backup', 'stores.html'],
     ['streaming', 'features.html'],
     ['vision', 'features.html'],
