@@ -278,7 +278,7 @@ describe('the upper limit of a prompt', () => {
     expect(estimate([reply]).atMost).toBe(2 + 5 * 8)
   })
 
-  it('counts 16 tokens for each argument of a call, and what is beside the properties of a schema twice', () => {
+  it('counts 16 tokens for each argument of a call, and members of a schema twice that templates repeat', () => {
     const callOf = (input: string): ChatMessage => ({
       role: 'assistant',
       content: '',

@@ -24,7 +24,7 @@ export interface Cluster {
   readonly url: string
   /** Lets nothing more reach the standby, as if its network were slow, until it is promoted. */
   stallReplication(): void
-  /** Kills the primary with -9, promotes the standby, and moves the address, where nobody answers for so long. */
+  /** Kills the primary with SIGKILL, promotes the standby, and then points the address to it. Until then, nothing answers there. */
   failOver(downMs: number): Promise<void>
   /** Makes a new standby from a copy of the primary, while that is in use. Resolves when it streams. */
   addStandby(): Promise<void>

@@ -14,7 +14,7 @@ import { type Cluster, startCluster } from './cluster.js'
 const rounds = Number(process.env.FAILOVER_ROUNDS ?? 20)
 const PROCESSES = 4
 const CALLERS = 6
-/** The cost of each call, and what is on hold for it. */
+/** The cost and the hold of each call. */
 const COST = 30_000n
 /** So many calls fit the budget and the credit of the poor account, which run out in a round. */
 const FEW = 20n

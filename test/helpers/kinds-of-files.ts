@@ -15,7 +15,7 @@ const OTHERS: readonly string[] = [
   'test/conformance/wrong-answers.test.ts',
 ]
 
-/** Tests a whole build, or what is packed of it, which `npm test` does without. */
+/** Files that test a whole build or the packed tarball. `npm test` makes neither. */
 const PACKAGE: readonly string[] = ['api', 'package', 'paste', 'value-exports'].map(
   (name) => `test/package/${name}.test.ts`,
 )

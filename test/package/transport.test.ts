@@ -11,7 +11,7 @@ const { exports, imports } = JSON.parse(await readFile(join(ROOT, 'package.json'
 type Form = 'import' | 'require'
 const SPECIFIERS = /(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*['"]([^'"\n]+)['"]/g
 
-/** Of ES modules, what is loaded with them. */
+/** The imports of an ES module. */
 const AT_ONCE = /(?:\bfrom|\bimport)\s*['"]([^'"\n]+)['"]/g
 
 /** Returns every module outside of the package that a built file loads, also through other files. */

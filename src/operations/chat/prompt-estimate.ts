@@ -131,7 +131,7 @@ function addProperties(tools: readonly unknown[], sums: Sums): void {
   }
 }
 
-/** Some templates write a schema member by member, and then again what is neither its type nor a property. */
+/** Some templates list the type and the properties of a schema, and write all its other members twice. */
 function addRepeated({ type: _, properties: __, ...others }: JsonObject, sums: Sums): void {
   if (Object.keys(others).length > 0) sums.json(others, false)
 }

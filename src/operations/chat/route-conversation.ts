@@ -50,7 +50,7 @@ function withListed(given: ConversationSettings, supported: readonly string[]): 
   return { ...settings, reasoning: asListed(reasoning, supported) }
 }
 
-/** Returns what is asked of a model's reasoning by the name in a route's list. A budget is not an effort. */
+/** Returns the reasoning setting under the name that a route lists. A budget keeps its name, because no effort can express it. */
 function asListed(reasoning: Reasoning, supported: readonly string[]): Reasoning {
   const takesObject = supported.includes('reasoning')
   if (takesObject === supported.includes('reasoning_effort') || reasoning.effort === undefined)

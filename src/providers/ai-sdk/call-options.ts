@@ -43,7 +43,7 @@ const TAKEN: TakenSettings = {
 /** The settings of a call that have the same names. */
 const NUMBERS = ['temperature', 'topP', 'topK', 'presencePenalty', 'frequencyPenalty', 'seed'] as const
 
-/** A request with the names and values of a chat or of embeddings, without what is said in it. */
+/** The settings of a request as a chat or a request for embeddings names them, without its messages or inputs. */
 export interface TranslatedRequest {
   readonly model: string
   readonly [field: string]: unknown

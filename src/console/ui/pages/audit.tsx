@@ -10,7 +10,7 @@ import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 
 const NOUNS = ['account', 'credential', 'app', 'model', 'route', 'limit', 'entry'] as const
-/** The words for nouns, where they differ. */
+/** The labels of nouns whose label is another word. */
 const WORDS: Readonly<Record<string, string>> = { credential: 'key', entry: 'credits' }
 
 const specs: readonly FieldSpec[] = [
