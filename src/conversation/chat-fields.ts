@@ -90,11 +90,11 @@ export function writeFields(settings: ConversationSettings): JsonObject {
   if (reasoning !== undefined) fields[reasoningField(reasoning)] = writeReasoning(reasoning)
   if (typeof seed === 'bigint') fields.seed = new ExactInteger(String(seed))
   if (toolChoice !== undefined) fields.tool_choice = writeChoice(toolChoice)
-  if (tools.length > 0) fields.tools = tools.map(writeTool)
+  const written = tools.map(writeTool)
   if (olderTools) {
-    fields.functions = tools.map((tool) => writeTool(tool).function)
+    fields.functions = written.map((tool) => tool.function)
     delete fields.tools
-  }
+  } else if (written.length > 0) fields.tools = written
   return fields
 }
 

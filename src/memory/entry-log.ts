@@ -15,7 +15,10 @@ export class EntryLog {
   /** The position of the next entry. */
   private end = 0
 
-  /** The name begins the id of every entry. It is made when an entry is first read: a Worker has no chance when it starts. */
+  /**
+   * The name begins the id of every entry. It is made when an entry is first read, since a Worker has no random numbers
+   * while it starts.
+   */
   constructor(
     private readonly newName: () => string,
     private readonly max: number,

@@ -59,6 +59,7 @@ export class UpstreamExchange implements Receiver {
   private decoder: BodyDecoder | undefined
   /** `done`: nothing more is read, but the last events are still to be handed over. */
   private state: 'open' | 'done' | 'settled' = 'open'
+  private hasReply = false
   private ended = false
   /** Whether the body has arrived, and its end is still to be read. */
   private isUnread = false
@@ -124,6 +125,7 @@ export class UpstreamExchange implements Receiver {
   }
 
   private readHead(status: number, headers: readonly Buffer[]): void {
+    this.hasReply = true
     const { compression, ignored, isUnknown } = readContentEncoding(valuesOf('content-encoding', headers))
     if (status >= 400) {
       const retryAfter = valuesOf('retry-after', headers)[0]
@@ -259,7 +261,7 @@ export class UpstreamExchange implements Receiver {
     if (this.state !== 'open') return
     this.fail(
       this.errorReply === undefined
-        ? connectionError(error, unsent === undefined)
+        ? connectionError(error, unsent === undefined, this.hasReply)
         : this.statusError(this.errorReply),
     )
   }

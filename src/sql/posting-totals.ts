@@ -53,10 +53,11 @@ export function postingRows(engine: Engine, source: EntrySource): string {
     ) k group by 1, 2, 3`
 }
 
-const OF_ENTRY = 'e.kind, e.account as payer, e.app_id, e.at'
+const OF_ENTRY = 'e.kind, e.app_id, e.at'
 
 function postingsInSqlite({ from, where }: EntrySource): string {
-  return `select v.value ->> 0 as account, cast(v.value ->> 1 as integer) as amount, ${OF_ENTRY}
+  return `select v.value ->> 0 as account, cast(v.value ->> 1 as integer) as amount, e.account as payer,
+      ${OF_ENTRY}
     from ${from} join json_each(e.postings) v where ${where}`
 }
 
@@ -71,9 +72,10 @@ function postingsInPostgres({ from, where }: EntrySource): string {
         from json_array_elements(cast(e.postings as json)) with ordinality v(value, place)
         cross join lateral unnest(array['', v.value ->> 0, '', v.value ->> 1]) with ordinality u(part, place)
       ) end`
-  return `select e.parts[e.place] collate "C" as account, cast(e.parts[e.place + 2] as bigint) as amount, ${OF_ENTRY.replace('e.account as payer', 'e.payer')}
+  return `select e.parts[e.place] collate "C" as account, cast(e.parts[e.place + 2] as bigint) as amount, e.payer,
+      ${OF_ENTRY}
     from (
       select e.*, generate_series(2, cardinality(e.parts), 4) as place
-      from (select ${OF_ENTRY}, ${parts} as parts from ${from} where ${where} offset 0) e
+      from (select e.account as payer, ${OF_ENTRY}, ${parts} as parts from ${from} where ${where} offset 0) e
     ) e`
 }

@@ -43,8 +43,8 @@ export interface DurableStoresOptions {
   /** How long `calls` keeps how calls ended, in milliseconds. 30 days by default. */
   readonly keepCallsMs?: number
   /**
-   * Called for a route whose row cannot be used, when changes are no longer reported and when they are again, for each process that was cleared,
-   * and when the totals of reports are behind. By default, emits a process warning.
+   * Called for a route whose row cannot be used, when changes are no longer reported and when they are again, for each
+   * process that was cleared, and when the totals of reports are behind. By default, emits a process warning.
    */
   readonly onEvent?: (event: StoresEvent) => void
 }

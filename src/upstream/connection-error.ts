@@ -20,8 +20,12 @@ export function isLostConnection(error: Error): boolean {
   return (error as NodeJS.ErrnoException).syscall === 'read'
 }
 
-/** Returns the failure for an error of the connection. `sent` is true if sending the request may have begun. */
-export function connectionError(cause: unknown, sent: boolean): ProviderError {
+/**
+ * Returns the failure for an error of the connection. `sent` is true if sending the request may have begun, and
+ * `hasReply` if the reply has: then the provider had the request, whatever the error's code. TLS fails with the same
+ * codes while it is opened and later.
+ */
+export function connectionError(cause: unknown, sent: boolean, hasReply = false): ProviderError {
   const { code, message } = Object(cause) as Partial<NodeJS.ErrnoException>
   if (code === 'UND_ERR_HEADERS_OVERFLOW' || isProtocolError(cause)) {
     return new ProviderError('invalid-response', 'The provider did not send valid HTTP.', { cause })
@@ -30,7 +34,8 @@ export function connectionError(cause: unknown, sent: boolean): ProviderError {
     return new ProviderError('timeout', 'Connecting took too long.', { cause })
   }
   const isNotOpened =
-    NOT_OPENED.has(String(code)) || TLS_FAILED.test(String(code)) || message?.includes(NOT_OPENED_IN_DENO)
+    !hasReply &&
+    (NOT_OPENED.has(String(code)) || TLS_FAILED.test(String(code)) || message?.includes(NOT_OPENED_IN_DENO))
   if (sent && !isNotOpened) {
     return new ProviderError('cut-short', 'The connection ended before the reply did.', { cause })
   }

@@ -11,7 +11,7 @@ const { exports, imports } = JSON.parse(await readFile(join(ROOT, 'package.json'
 type Form = 'import' | 'require'
 const SPECIFIERS = /(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*['"]([^'"\n]+)['"]/g
 
-/** The imports of an ES module. */
+/** The static imports of ES modules, which load with them. */
 const AT_ONCE = /(?:\bfrom|\bimport)\s*['"]([^'"\n]+)['"]/g
 
 /** Returns every module outside of the package that a built file loads, also through other files. */

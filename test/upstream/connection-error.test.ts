@@ -25,6 +25,11 @@ describe('the failure for an error of the connection', () => {
     expect(connectionError(withCode('UND_ERR_CONNECT_TIMEOUT'), true).reason).toBe('timeout')
   })
 
+  it('knows that the provider had the request once its reply has begun', () => {
+    for (const code of ['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'ECONNREFUSED', 'EHOSTUNREACH'])
+      expect(connectionError(withCode(code), true, true).reason).toBe('cut-short')
+  })
+
   it('distinguishes invalid HTTP from a reply that ended too early', () => {
     const parserError = (message: string) => Object.assign(new Error(message), { name: 'HTTPParserError' })
     expect(connectionError(parserError('Expected HTTP/'), true).reason).toBe('invalid-response')

@@ -29,7 +29,10 @@ type Reading = 'list' | `list${string}` | 'find' | 'balance' | 'spend' | 'openHo
 /** The parts that a command works with. The database is opened on first use. */
 export interface CommandContext {
   readonly env: Surroundings['env']
-  /** For commands that write. The audit log names the user of the operating system. Creates the SQLite file, or the tables of the PostgreSQL schema, if they do not exist. */
+  /**
+   * For commands that write. The audit log names the user of the operating system. Creates the SQLite file, or the tables
+   * of the PostgreSQL schema, if they do not exist.
+   */
   admin(options?: AdminOptions): Promise<Admin>
   /** For commands that only read. Creates nothing: rejects if there is no file, or if the file or schema has no tables. */
   reader(): Promise<AdminReader>

@@ -54,7 +54,10 @@ export function callFacts(
   return facts
 }
 
-/** Returns the facts of a call with the route that serves it and the `id` of its reply, frozen, so that nobody needs a copy. */
+/**
+ * Returns the facts of a call with the route that serves it and the `id` of its reply, frozen, so that nobody needs a
+ * copy.
+ */
 export function routeFacts(call: CallFacts, { id, provider }: Route, completionId: string): CallFacts {
   const { requestId, account, credentialId, model, appId, claimedAppId, sessionId, user } = call
   // Written out, since every call runs this and a spread costs microseconds.

@@ -10,7 +10,7 @@ import { NO_USAGE } from '../../protocol/usage.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
 import type { LiveCall } from '../admission/in-flight.js'
 import { andThen, isPromise } from '../asking/within.js'
-import { freeCharge, frozenCharge, makeCharge, settlement } from '../charging/charge.js'
+import { freeCharge, frozenCopy, makeCharge, settlement } from '../charging/charge.js'
 import { HeldCredit } from '../charging/held-credit.js'
 import { type Outcome, outcome } from '../charging/outcome.js'
 import { FREE } from '../charging/price.js'
@@ -364,7 +364,7 @@ export class Call implements LiveCall {
     )
     return andThen(ledger.settle(request, requestId), (settled) => {
       if (settled?.claimLost === true) log.claimLost = true
-      log.charge = settled === undefined || settled.charge === charge ? charge : frozenCharge(settled.charge)
+      log.charge = settled === undefined || settled.charge === charge ? charge : frozenCopy(settled.charge)
       log.overdraft = settled?.overdraft ?? 0n
       return log.charge
     })

@@ -11,7 +11,10 @@ export interface ChargeTerms extends ResolvedUsage {
   readonly neverOverdraw: boolean
 }
 
-/** Makes the charge for a usage, frozen, so that nobody needs a copy. An estimate never exceeds the hold, and under `neverOverdraw` no charge does. */
+/**
+ * Makes the charge for a usage, frozen, so that nobody needs a copy. An estimate never exceeds the hold, and under
+ * `neverOverdraw` no charge does.
+ */
 export function makeCharge(request: ChargeTerms): Charge {
   const { usage, basis, terms, holdAmount, neverOverdraw } = request
   const full = price(usage, terms)
@@ -33,12 +36,13 @@ function charge(
   const made: Mutable<Charge> = { cost, base, markup, basis, byok: terms.byokFee !== undefined, usage }
   if (priceVersion !== undefined) made.priceVersion = priceVersion
   if (shortfall > 0n) made.shortfall = shortfall
-  return frozenCharge(made)
+  Object.freeze(made.usage)
+  return Object.freeze(made)
 }
 
-export function frozenCharge(charge: Charge): Charge {
-  Object.freeze(charge.usage)
-  return Object.freeze(charge)
+/** Returns a frozen copy of a charge that a host's ledger returned, and may change. */
+export function frozenCopy(charge: Charge): Charge {
+  return Object.freeze({ ...charge, usage: Object.freeze({ ...charge.usage }) })
 }
 
 /** Limits a price. The host's own cost is covered first, so the markup shrinks first. */

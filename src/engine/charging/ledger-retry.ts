@@ -59,19 +59,18 @@ export class LedgerRetry<T> {
     const context = new LazyContext(this.request.requestId)
     this.tried = context
     let answer: Awaitable<T>
-    let later: Promise<T> | undefined
     try {
       answer = this.request.ask(context)
-      if (isPromise(answer)) later = nativeOf(answer)
+      if (isPromise(answer)) answer = nativeOf(answer)
     } catch (error) {
       this.failed(context, error)
       return
     }
-    if (later === undefined) {
-      this.answered(context, answer as T)
+    if (!isPromise(answer)) {
+      this.answered(context, answer)
       return
     }
-    later.then(
+    answer.then(
       (value) => this.answered(context, value),
       (error) => this.failed(context, error),
     )

@@ -216,11 +216,11 @@ function moveTroubled(
   routes: readonly Route[],
   health: RouteHealthBook,
 ): { ordered: readonly Route[]; behind: RoutingExplanation['behind'] } {
+  if (!routes.some((route) => health.troubleOf(route) !== undefined))
+    return { ordered: routes, behind: undefined }
   const first: Route[] = []
   const last: Route[] = []
   const behind: { routeId: string; why: string }[] = []
-  if (!routes.some((route) => health.troubleOf(route) !== undefined))
-    return { ordered: routes, behind: undefined }
   for (const route of routes) {
     const why = health.troubleOf(route)
     if (why === undefined) first.push(route)

@@ -133,7 +133,7 @@ function addProperties(tools: readonly unknown[], sums: Sums): void {
 
 /** Some templates list the type and the properties of a schema, and write all its other members twice. */
 function addRepeated({ type: _, properties: __, ...others }: JsonObject, sums: Sums): void {
-  if (Object.keys(others).length > 0) sums.json(others, false)
+  if (Object.keys(others).length > 0) sums.repeated(others)
 }
 
 /** The parameters of a function without any. */
@@ -163,6 +163,8 @@ interface Sums {
   text(text: string, isCharged: boolean): void
   /** @param largest the form in which a provider may get the value */
   json(value: unknown, isCharged: boolean, largest?: unknown): void
+  /** Counts JSON again that some templates repeat. */
+  repeated(value: unknown): void
   arguments(count: number): void
   /** @param whole the result of a tool, or a part of it, which some chat templates write as JSON */
   result(whole: unknown, text: string): void
@@ -269,6 +271,8 @@ class Estimate implements Sums {
     this.text(text, true)
   }
 
+  repeated(): void {}
+
   arguments(): void {}
 
   part(): void {}
@@ -332,6 +336,10 @@ class UpperBound implements Sums {
   result(whole: unknown, text: string): void {
     this.charged.add(text)
     this.addJson(typeof whole === 'string' ? JSON.stringify(whole) : writtenOut(whole))
+  }
+
+  repeated(value: unknown): void {
+    this.addJson(writtenOut(value))
   }
 
   arguments(count: number): void {

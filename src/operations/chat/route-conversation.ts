@@ -50,7 +50,10 @@ function withListed(given: ConversationSettings, supported: readonly string[]): 
   return { ...settings, reasoning: asListed(reasoning, supported) }
 }
 
-/** Returns the reasoning setting under the name that a route lists. A budget keeps its name, because no effort can express it. */
+/**
+ * Returns the reasoning setting under the name that a route lists. A budget keeps its name, because no effort can express
+ * it.
+ */
 function asListed(reasoning: Reasoning, supported: readonly string[]): Reasoning {
   const takesObject = supported.includes('reasoning')
   if (takesObject === supported.includes('reasoning_effort') || reasoning.effort === undefined)

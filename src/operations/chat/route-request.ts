@@ -125,7 +125,10 @@ function setBound(request: ChatRequest, model: Model, route: Route, tokens: numb
   request[usual] = tokens
 }
 
-/** Returns the field for the output limit that a route takes, if that is known, and the one to use if a client named none. */
+/**
+ * Returns the field for the output limit that a route takes, if that is known, and the one to use if a client named
+ * none.
+ */
 export function boundField(
   model: Model,
   route: Route,
