@@ -5,7 +5,8 @@ import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
 
 /**
- * Writes the replies of one API from the deltas of any provider, as a stream or as a JSON body. A writer is made for one of the two forms.
+ * Writes the replies of one API from the deltas of any provider, as a stream or as a JSON body. A writer is made for one
+ * of the two forms.
  */
 export interface DeltaWriter {
   /** The approximate memory that the writer needs until the end of the reply. */

@@ -1,10 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { memoryLedger } from '../../src/index.js'
+import type { Charge, LedgerStore } from '../../src/stores.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 import { fails, startService } from '../routing/service.js'
 
-async function start() {
+async function start(ledger?: LedgerStore) {
   const clock = createSteppedClock()
-  const service = await startService({ routes: [{}, {}], router: { clock } })
+  const service = await startService({ routes: [{}, {}], router: { clock, ...(ledger && { ledger }) } })
   onTestFinished(() => service.close())
   return { clock, service }
 }
@@ -59,6 +61,24 @@ describe('the event at the end of a call', () => {
     expect(end.routing?.behind).toHaveLength(1)
     expect(end.charge?.usage).toBeDefined()
     expect(unfrozenIn(end, 'event')).toEqual([])
+  })
+
+  it('has a frozen copy of a charge that the ledger returned, which the host may still change', async () => {
+    const ledger = memoryLedger({ alice: '1' })
+    const returned: Charge[] = []
+    const { service } = await start({
+      ...ledger,
+      settle: async (request, context) => {
+        const settled = await ledger.settle(request, context)
+        const charge = { ...settled.charge, usage: { ...settled.charge.usage } }
+        returned.push(charge)
+        return { ...settled, charge }
+      },
+    })
+    const { charge } = await service.end(await service.ask())
+    expect(charge).toEqual(returned[0])
+    expect(unfrozenIn(charge, 'charge')).toEqual([])
+    expect([returned[0], returned[0]?.usage].map(Object.isFrozen)).toEqual([false, false])
   })
 })
 

@@ -37,8 +37,8 @@ const DELTAS: Readonly<Record<TextMember, string>> = {
 }
 
 /**
- * Writes the events of a stream in order: the start of the message, each block with its start, deltas and
- * stop, and the end of the message with the charge.
+ * Writes the events of a stream in order: the start of the message, each block with its start, deltas and stop, and the
+ * end of the message with the charge.
  */
 export class EventWriter implements BlockSink {
   /** The index of the block that started last. */
