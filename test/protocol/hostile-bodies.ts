@@ -5,6 +5,7 @@
 import { isCompatError } from '../../src/base/errors.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { parseJsonBody } from '../../src/protocol/json-body.js'
+import { peakMiB } from '../helpers/peak-memory.js'
 
 const BODY_BYTES = 32 * 1_024 * 1_024
 
@@ -44,7 +45,7 @@ const BODIES: Readonly<Record<string, () => Buffer>> = {
 
 for (const [name, make] of Object.entries(BODIES)) {
   const body = make()
-  const peakBefore = process.resourceUsage().maxRSS
+  const peakBefore = peakMiB()
   const start = process.cpuUsage()
   let code = 'accepted'
   let parsed = false
@@ -58,6 +59,6 @@ for (const [name, make] of Object.entries(BODIES)) {
   // CPU time, so that other processes do not count.
   const { user, system } = process.cpuUsage(start)
   const ms = Math.round((user + system) / 1_000)
-  const grownMiB = Math.round((process.resourceUsage().maxRSS - peakBefore) / 1_024)
+  const grownMiB = Math.round(peakMiB() - peakBefore)
   console.log(JSON.stringify({ name, code, parsed, ms, grownMiB, bytes: body.length }))
 }

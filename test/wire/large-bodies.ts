@@ -11,6 +11,7 @@ import {
   memoryLedger,
   memoryProviders,
 } from '../../src/index.js'
+import { peakMiB } from '../helpers/peak-memory.js'
 
 export interface LargeBodyReport {
   readonly port: number
@@ -48,7 +49,7 @@ function report(): void {
     port,
     cpuMs: Math.round((user + system) / 1_000),
     rssMiB: Math.round(process.memoryUsage.rss() / 1_048_576),
-    peakMiB: Math.round(process.resourceUsage().maxRSS / 1_024),
+    peakMiB: Math.round(peakMiB()),
     dispatched,
   } satisfies LargeBodyReport)
 }
