@@ -81,8 +81,8 @@ export function createConsole(given: ConsoleOptions): Console {
     clock: options.clock ?? systemClock,
   }
   const turns = createOwnTurns(services.clock)
-  // A host's copy with functions of its own has no `as`, so its changes have no name.
-  const named = (actor: AdminActor): Admin => ('as' in admin ? admin.as(actor) : admin)
+  // A host's copy with functions of its own has no `as`, and one that inherits from `admin` must not be passed by.
+  const named = (actor: AdminActor): Admin => (Object.hasOwn(admin, 'as') ? admin.as(actor) : admin)
   const servicesOf = (viewer: ConsoleViewer): Services => ({
     ...services,
     admin:

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Admin } from '../../src/admin/index.js'
 import { endpoints } from '../../src/console/endpoints/index.js'
 import { createConsole } from '../../src/console/index.js'
 import type { ReplyOf } from '../../src/console/protocol.js'
@@ -570,30 +571,36 @@ describe('a change from the console', () => {
     await bench.close()
   })
 
-  it('goes through the functions with which a host has replaced those of administration', async () => {
-    const issued: unknown[] = []
-    const bench = await startBench()
-    const { admin } = bench
-    const other = await startBench({
-      console: {
-        admin: {
-          ...admin,
-          keys: {
-            ...admin.keys,
-            async issue(request) {
-              issued.push(request)
-              return { credentialId: 'own', token: 'sk-own' }
-            },
-          },
+  it.each([
+    ['a copy of it', (admin: Admin, keys: Admin['keys']) => ({ ...admin, keys })],
+    [
+      'an object that inherits from it',
+      (admin: Admin, keys: Admin['keys']) =>
+        Object.defineProperty(Object.create(admin), 'keys', { value: keys }),
+    ],
+  ])(
+    'goes through the functions with which a host has replaced those of administration, in %s',
+    async (_what, wrap) => {
+      const issued: unknown[] = []
+      const bench = await startBench()
+      const { admin } = bench
+      const keys: Admin['keys'] = {
+        ...admin.keys,
+        async issue(request) {
+          issued.push(request)
+          return { credentialId: 'own', token: 'sk-own' }
         },
-      },
-    })
-    await admin.accounts.open('alice')
-    const { json } = await other.as(operator).post<{ token: string }>('api/keys/issue', { account: 'alice' })
-    expect([json.token, issued]).toEqual(['sk-own', [{ account: 'alice' }]])
-    await other.close()
-    await bench.close()
-  })
+      }
+      const other = await startBench({ console: { admin: wrap(admin, keys) as Admin } })
+      await admin.accounts.open('alice')
+      const { json } = await other
+        .as(operator)
+        .post<{ token: string }>('api/keys/issue', { account: 'alice' })
+      expect([json.token, issued]).toEqual(['sk-own', [{ account: 'alice' }]])
+      await other.close()
+      await bench.close()
+    },
+  )
 })
 
 describe('createConsole', () => {
