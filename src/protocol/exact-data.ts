@@ -11,6 +11,20 @@ interface WithText {
   readonly [TEXT]?: string
 }
 
+/** Paths that are followed at once. No path is the beginning of another. */
+interface Tree {
+  readonly isEnd: boolean
+  readonly next: ReadonlyMap<string, Tree>
+}
+
+function treeOf(paths: readonly (readonly string[])[]): Tree {
+  const rests = new Map<string, (readonly string[])[]>()
+  for (const [step, ...rest] of paths) {
+    if (step !== undefined) rests.set(step, [...(rests.get(step) ?? []), rest])
+  }
+  return { isEnd: rests.size === 0, next: new Map([...rests].map(([step, rest]) => [step, treeOf(rest)])) }
+}
+
 /** The paths of the caller's own JSON, which is passed on digit for digit. `*` is every item of a list. */
 const DATA_PLACES = [
   ['tools', '*', 'function', 'parameters'],
@@ -24,6 +38,8 @@ const DATA_PLACES = [
   ['output_format', 'schema'],
   ['messages', '*', 'content', '*', 'input'],
 ]
+
+const DATA_TREE = treeOf(DATA_PLACES)
 
 /** Callers choose them from all integers of 64 bits. */
 const SEEDS = ['seed', 'random_seed'] as const
@@ -56,9 +72,7 @@ export function keepExactData(body: JsonObject, text: string): void {
     if (typeof body[name] === 'number' && !Number.isSafeInteger(body[name]))
       keepExactInteger(body, name, text)
   }
-  for (const place of DATA_PLACES) {
-    if (place[0]! in body) locate(text, afterSpace(text, 0), body, place)
-  }
+  keepTexts(text, afterSpace(text, 0), body, DATA_TREE)
 }
 
 /** Rules out most bodies in a fraction of the time of a pattern. A name may be written with escapes. */
@@ -87,6 +101,8 @@ const ARGUMENT_PLACES = [
   ['content_block', 'input'],
 ]
 
+const ARGUMENT_TREE = treeOf(ARGUMENT_PLACES)
+
 /** Quotes within a string are escaped, so this can only be the name of an object. */
 const OBJECT_ARGUMENTS = /"(?:arguments|input)"\s*:\s*\{/
 
@@ -94,9 +110,7 @@ const OBJECT_ARGUMENTS = /"(?:arguments|input)"\s*:\s*\{/
 export function keepExactArguments(reply: JsonObject, text: string): void {
   if (!text.includes('arguments"') && !text.includes('input"')) return
   if (!MAYBE_INEXACT.test(text) || !OBJECT_ARGUMENTS.test(text)) return
-  for (const place of ARGUMENT_PLACES) {
-    if (place[0]! in reply) locate(text, afterSpace(text, 0), reply, place)
-  }
+  keepTexts(text, afterSpace(text, 0), reply, ARGUMENT_TREE)
 }
 
 /** Stores the original text with an object in which parsing changed a number. */
@@ -235,26 +249,41 @@ function keepText(value: object, text: string): void {
   else Object.defineProperty(value, TEXT, { value: text, configurable: true })
 }
 
-/** Follows a path through the text and the value at once. As in the parser, the last of duplicate names wins. */
-function locate(text: string, at: number, value: unknown, place: readonly string[]): void {
-  const [step, ...rest] = place
-  if (step === undefined) {
-    if (isObject(value)) keepText(value, text.slice(at, endOfValue(text, at)))
-    return
+/**
+ * Follows the paths of a tree through the text and the value at once, and stores the text of each object at their ends.
+ * Returns the end of the value in the text, so that each character is read once, however deep it is. As in the parser,
+ * the last of duplicate names wins.
+ */
+function keepTexts(text: string, at: number, value: unknown, tree: Tree | undefined): number {
+  if (tree === undefined || typeof value !== 'object' || value === null) return endOfValue(text, at)
+  if (tree.isEnd) {
+    const end = endOfValue(text, at)
+    if (isObject(value)) keepText(value, text.slice(at, end))
+    return end
   }
-  if (step === '*') {
-    if (!Array.isArray(value) || text[at] !== '[') return
-    let item = afterSpace(text, at + 1)
-    for (let position = 0; text[item] !== ']' && item < text.length; position++) {
-      locate(text, item, value[position], rest)
-      item = nextMember(text, endOfValue(text, item))
-    }
-    return
+  if (Array.isArray(value))
+    return text[at] === '[' ? keepInItems(text, at, value, tree) : endOfValue(text, at)
+  return text[at] === '{' ? keepInMembers(text, at, value as JsonObject, tree) : endOfValue(text, at)
+}
+
+function keepInItems(text: string, at: number, items: readonly unknown[], { next }: Tree): number {
+  const rest = next.get('*')
+  let item = afterSpace(text, at + 1)
+  for (let position = 0; text[item] !== ']' && item < text.length; position++) {
+    item = nextMember(text, keepTexts(text, item, items[position], rest))
   }
-  if (!isObject(value)) return
-  for (const { from, name } of membersAt(text, at)) {
-    if (name === step) locate(text, from, value[step], rest)
+  return item + 1
+}
+
+function keepInMembers(text: string, at: number, value: JsonObject, { next }: Tree): number {
+  let name = afterSpace(text, at + 1)
+  while (text[name] === '"') {
+    const end = endOfString(text, name)
+    const step: string = JSON.parse(text.slice(name, end))
+    const from = afterSpace(text, afterSpace(text, end) + 1)
+    name = nextMember(text, keepTexts(text, from, value[step], next.get(step)))
   }
+  return name + 1
 }
 
 /** Whether every number outside of strings is written as JavaScript writes it. */

@@ -40,6 +40,13 @@ const BODIES: Readonly<Record<string, () => Buffer>> = {
       '{}]}',
     ),
   'one long string': () => filled(`${CHAT}{"role":"user","content":5}],"pad":"`, 'x', '"}'),
+  // The exact digits of schemas are found in the text, at a depth of five.
+  'one long number in a schema': () =>
+    filled(
+      `${CHAT}5],"tools":[{"type":"function","function":{"name":"f","parameters":{"const":`,
+      '1',
+      '}}}]}',
+    ),
   'two-byte letters': () => Buffer.from(`${CHAT}5],"pad":"${'é'.repeat(BODY_BYTES / 2 - 64)}"}`),
 }
 

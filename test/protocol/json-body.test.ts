@@ -183,6 +183,7 @@ describe('parseJsonBody', () => {
       'escaped quotes',
       'few values and bad parts',
       'one long string',
+      'one long number in a schema',
       'two-byte letters',
     ])
     expect(results.length).toBeGreaterThan(10)
