@@ -22,7 +22,7 @@ import { readLimits, toLimitCell } from '../sql/limit-rows.js'
 import { checkHoldable } from './amounts.js'
 
 /** A budget or rate limit of a credential, an account or an app. */
-export interface LimitRequest extends Omit<Limit, 'amount' | 'of'> {
+export interface LimitRequest extends Omit<Limit, 'amount' | 'of' | 'ownerId'> {
   /** A decimal string: credits such as `'20.00'`, or a whole number of requests or tokens such as `'60'`. */
   readonly amount: string
   readonly of: LimitOwner
@@ -31,7 +31,7 @@ export interface LimitRequest extends Omit<Limit, 'amount' | 'of'> {
 }
 
 /** A limit of a credential that is made with it. */
-export interface NewLimit extends Omit<Limit, 'amount' | 'of' | 'id' | 'zone'> {
+export interface NewLimit extends Omit<Limit, 'amount' | 'of' | 'ownerId' | 'id' | 'zone'> {
   /** A decimal string: credits such as `'20.00'`, or a whole number of requests or tokens such as `'60'`. */
   readonly amount: string
   readonly zone?: string | undefined
@@ -62,13 +62,13 @@ export interface LimitsQuery {
 export interface LimitsAdmin {
   /**
    * Adds a limit, or replaces the one with this id, in every process within a second. A new amount applies from the
-   * next call on, and does not affect calls in flight or the use so far. A new unit, period or zone starts to count
-   * from 0. Rejects if the owner does not exist, or if the id belongs to another owner's limit.
+   * next call on, and does not affect calls in flight or the use so far. Each owner, unit, period and zone has a count
+   * of its own, which starts at 0. Rejects if the owner does not exist, or if the id belongs to another owner's limit.
    */
   put(limit: LimitRequest): Promise<void>
   /**
-   * Removes a limit. Returns whether it existed. If it is added again with the same id, unit and period, it continues
-   * to count in its period.
+   * Removes a limit. Returns whether it existed. If it is added again with the same id, owner, unit, period and zone, it
+   * continues to count in its period.
    */
   remove(id: string): Promise<boolean>
   /** Lists limits by id. For the next page, pass the last id as `after`. */
@@ -123,7 +123,7 @@ export function createLimitsAdmin(database: SqlDatabase, recorder: Recorder): Li
   return {
     async put(request) {
       const { ownerId, of, ...read } = parseInput(ownedLimitSchema, request, 'limit')
-      const limit: Limit = { ...toLimit(read, { of: 'limit', field: 'amount' }), of, id: read.id }
+      const limit: Limit = { ...toLimit(read, { of: 'limit', field: 'amount' }), of, ownerId, id: read.id }
       const table = OWNER_TABLES[of]
       const parameters = [limit.id, of, ownerId, toLimitCell(limit)]
       const [owners, , put] = await database.batch([
@@ -204,12 +204,16 @@ export function newLimitsOf(credentialId: string, limits: readonly NewLimit[]): 
   return limits.map((limit, index) => ({
     ...toLimit(limit, { of: 'key', field: `limits.${index}.amount` }),
     of: 'credential',
+    ownerId: credentialId,
     id: `${credentialId}-${limit.unit}-${limit.per}`,
   }))
 }
 
 /** Returns a limit with its amount as an integer. Throws a `RangeError` if no account could hold it. */
-function toLimit({ unit, per, zone, amount: text }: NewLimit, place: InputPlace): Omit<Limit, 'id' | 'of'> {
+function toLimit(
+  { unit, per, zone, amount: text }: NewLimit,
+  place: InputPlace,
+): Omit<Limit, 'id' | 'of' | 'ownerId'> {
   const amount = unit === 'credits' ? parseCredits(text) : BigInt(text)
   checkHoldable(amount, place)
   return { unit, per, amount, ...(zone !== undefined && { zone }) }

@@ -5,7 +5,7 @@ import type { Period } from '../base/periods.js'
  * same atomic step as a call's hold, so it holds across any number of processes.
  */
 export interface Limit extends Period {
-  /** Unique among all limits of a ledger. */
+  /** Unique among all limits of a ledger. Limits with the same id share their count, unless they have an `ownerId`. */
   readonly id: string
   /** `credits` counts the cost, `tokens` the tokens of prompt and completion, `requests` admitted calls. */
   readonly unit: LimitUnit
@@ -13,6 +13,8 @@ export interface Limit extends Period {
   readonly amount: bigint
   /** Whose limit it is. `'credential'` by default: an API key or, for an access token, the connected app. */
   readonly of?: LimitOwner
+  /** The id of that owner. With it, the count is this owner's alone, even if the id was another owner's before. */
+  readonly ownerId?: string
 }
 
 export type LimitUnit = 'credits' | 'requests' | 'tokens'

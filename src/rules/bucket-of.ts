@@ -2,10 +2,11 @@ import { beginsAtMidnight } from '../base/periods.js'
 import type { Limit } from '../contracts/usage-limits.js'
 
 /**
- * Returns the name of the count that a limit is compared with. A new amount keeps the count. A new unit, period or zone
- * starts another one.
+ * Returns the name of the count that a limit is compared with. A new amount keeps the count. Each owner, unit, period and
+ * zone has another one.
  */
-export function bucketOf({ id, unit, per, zone }: Limit): string {
-  if (!beginsAtMidnight(per)) return `${id}:${unit}/${per}`
-  return `${id}:${unit}/${per}/${zone ?? 'UTC'}`
+export function bucketOf({ id, of, ownerId, unit, per, zone }: Limit): string {
+  const name = ownerId === undefined ? id : JSON.stringify([id, of, ownerId])
+  if (!beginsAtMidnight(per)) return `${name}:${unit}/${per}`
+  return `${name}:${unit}/${per}/${zone ?? 'UTC'}`
 }

@@ -265,6 +265,7 @@ export const limitSchema = z
       .bigint(mustBe("a bigint, such as 60n or parseCredits('20')"))
       .refine((amount) => amount >= 0n && amount <= MAX_CREDITS, 'must be from 0n to 2n ** 63n - 1n'),
     of: z.enum(OWNERS).optional(),
+    ownerId: nameSchema.optional(),
   })
   .refine(hasUsefulZone, { path: ['zone'], error: ZONE_FAULT })
   .readonly()

@@ -44,15 +44,15 @@ describe.each(engineNames)('limits on %s', (name) => {
     await admin.limits.put(month('alice', { id: 'other', of: 'app' }))
     await admin.limits.put(month(grant.credentialId, { id: 'grant' }))
     const budget = { of: 'credential', unit: 'credits', amount: 20_000_000_000n, per: 'month' }
-    const rate = { id: 'rate', of: 'account', unit: 'requests', amount: 60n, per: 'minute' }
+    const rate = { id: 'rate', of: 'account', ownerId: 'alice', unit: 'requests', amount: 60n, per: 'minute' }
     expect((await principalOf(key.token))?.limits).toEqual([
-      { id: 'budget', ...budget, zone: 'Asia/Tokyo' },
+      { id: 'budget', ownerId: key.credentialId, ...budget, zone: 'Asia/Tokyo' },
       rate,
     ])
     expect((await principalOf(grant.token))?.limits).toEqual([
-      { id: 'grant', ...budget },
+      { id: 'grant', ownerId: grant.credentialId, ...budget },
       rate,
-      { id: 'tokens', of: 'app', unit: 'tokens', amount: 9n, per: 'total' },
+      { id: 'tokens', of: 'app', ownerId: 'app', unit: 'tokens', amount: 9n, per: 'total' },
     ])
   })
 
@@ -76,15 +76,17 @@ describe.each(engineNames)('limits on %s', (name) => {
       {
         id: `${made.credentialId}-credits-month`,
         of: 'credential',
+        ownerId: made.credentialId,
         unit: 'credits',
         amount: 20_500_000_000n,
         per: 'month',
         zone: 'Asia/Tokyo',
       },
-      { id: `${made.credentialId}-requests-minute`, ...rate },
+      { id: `${made.credentialId}-requests-minute`, ownerId: made.credentialId, ...rate },
       {
         id: `${made.credentialId}-tokens-week`,
         of: 'credential',
+        ownerId: made.credentialId,
         unit: 'tokens',
         amount: 9_000n,
         per: 'week',
@@ -92,7 +94,7 @@ describe.each(engineNames)('limits on %s', (name) => {
       },
     ])
     expect((await principalOf(token.token))?.limits).toEqual([
-      { id: `${token.credentialId}-requests-minute`, ...rate },
+      { id: `${token.credentialId}-requests-minute`, ownerId: token.credentialId, ...rate },
     ])
     await admin.limits.put({ ...month(made.credentialId), id: `${made.credentialId}-credits-month` })
     expect(await admin.limits.list({ ownerId: made.credentialId })).toMatchObject([
@@ -172,6 +174,30 @@ describe.each(engineNames)('limits on %s', (name) => {
     const [changed] = await admin.limits.list()
     expect(changed).toMatchObject({ used: 0n, held: 0n, left: 20_000_000_000n })
     expect(changed!.endsAt).toBeGreaterThan(Date.now())
+  })
+
+  it('keep no use of another owner who had the id before, and go on with their own', async () => {
+    const { admin, key, principalOf, stores } = await open()
+    const other = await admin.keys.issue({ account: 'alice' })
+    const usedBy = async (ownerId: string) => {
+      await admin.limits.put(month(ownerId, { per: 'total' }))
+      return (await admin.limits.list()).map((row) => [row.ownerId, row.used])
+    }
+    await usedBy(key.credentialId)
+    const bucket = bucketOf((await principalOf(key.token))!.limits![0]!)
+    const limits: readonly HoldLimit[] = [
+      { bucket, unit: 'credits', limit: 100n, amount: 60n, windows: TOTAL },
+    ]
+    const hold = createHold('alice', 60n, { limits })
+    expect(await stores.ledger.hold(hold, context)).toMatchObject({ ok: true })
+    await admin.limits.remove('budget')
+    await stores.ledger.settle(
+      createSettle(hold.holdId, 'alice', 50n, { limits: [{ bucket, unit: 'credits', from: 0, used: 50n }] }),
+      context,
+    )
+    expect(await usedBy(other.credentialId)).toEqual([[other.credentialId, 0n]])
+    await admin.limits.remove('budget')
+    expect(await usedBy(key.credentialId)).toEqual([[key.credentialId, 50n]])
   })
 
   it('are removed, and reported to watches', async () => {

@@ -77,6 +77,7 @@ const NO_LIMIT: None<Limit> = {
   per: undefined,
   zone: undefined,
   of: undefined,
+  ownerId: undefined,
 }
 
 const NO_MARKUP: None<AccessPrincipal['app']['markup']> = { basisPoints: undefined, flat: undefined }
