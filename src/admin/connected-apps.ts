@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, parseCredits } from '../base/money.js'
-import { CALENDAR_PERIODS, mostTouched } from '../base/periods.js'
+import { CALENDAR_PERIODS } from '../base/periods.js'
 import { present } from '../base/present.js'
 import { Refusal } from '../base/refusal.js'
 import type { Actor, Cap, CapPeriod, CapRule, ConnectedApp } from '../contracts/index.js'
@@ -258,8 +258,9 @@ export function createConnectedAppsAdmin(
       const connectedApp = await find(connectedAppId, change)
       if (connectedApp === undefined) throw missing(connectedAppId)
       const { account, appId, capRule, recorder: own } = connectedApp
-      if (change.account !== undefined) checkCap(asked, capRule)
-      const zone = asked?.zone ?? (await presentCap(account, appId))?.zone ?? capRule?.zone
+      const ownZone = (await presentCap(account, appId))?.zone ?? capRule?.zone
+      if (change.account !== undefined) checkCap(asked, capRule, ownZone)
+      const zone = asked?.zone ?? ownZone
       const cap = asked === undefined || zone === undefined ? asked : { ...asked, zone }
       const live = {
         text: 'select id from {credentials} where id = ?1 and revoked_at is null',
@@ -339,17 +340,29 @@ function readCapRequest(request: CapRequest): Cap {
   return { amount, per, ...present({ zone }) }
 }
 
-/** Throws if a user's cap breaks the host's rule. */
-function checkCap(cap: Cap | undefined, rule: CapRule | undefined): void {
+/**
+ * Throws if a user's cap breaks the host's rule. A maximum holds for one period and zone: another one would count from 0,
+ * so a user could spend the maximum in each.
+ */
+function checkCap(cap: Cap | undefined, rule: CapRule | undefined, ownZone: string | undefined): void {
   if (rule === undefined) return
   if (cap === undefined) {
     if (rule.required) throw new Refusal('conflict', 'The app needs a cap: set one, or disconnect the app')
     return
   }
-  if (rule.max === undefined) return
-  const most = rule.max / mostTouched(cap.per, rule.per)
-  if (cap.amount > most) {
-    throw outOfRange({ of: 'cap', field: 'amount' }, `must be at most ${formatCredits(most)} per ${cap.per}`)
+  const { max, per } = rule
+  if (max === undefined) return
+  if (cap.amount > max) {
+    throw outOfRange({ of: 'cap', field: 'amount' }, `must be at most ${formatCredits(max)} per ${per}`)
+  }
+  if (cap.per !== per)
+    throw outOfRange({ of: 'cap', field: 'per' }, `must be ${per}, as the maximum is per ${per}`)
+  const zone = ownZone ?? 'UTC'
+  if (cap.zone !== undefined && cap.zone !== zone) {
+    throw outOfRange(
+      { of: 'cap', field: 'zone' },
+      `must be ${zone}, in which the maximum counts. Leave it out`,
+    )
   }
 }
 

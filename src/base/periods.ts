@@ -27,15 +27,6 @@ export function beginsAtMidnight(per: Period['per']): boolean {
   return per === 'day' || per === 'week' || per === 'month'
 }
 
-/** By a period: how many of the shorter ones it may touch. A month of 31 days that begins on a Sunday touches six weeks. */
-const MOST_TOUCHED = { day: {}, week: { day: 7n }, month: { day: 31n, week: 6n } }
-
-/** Returns how many of these periods another one may touch, or 1 if they are no shorter. */
-export function mostTouched(per: CalendarPeriod, within: CalendarPeriod): bigint {
-  const touched: Partial<Record<CalendarPeriod, bigint>> = MOST_TOUCHED[within]
-  return touched[per] ?? 1n
-}
-
 /** One period. In milliseconds since the Unix epoch; `to` is exclusive. */
 export type PeriodWindow = readonly [from: number, to: number]
 

@@ -120,7 +120,7 @@ export interface Cap extends CapPeriod {
 export interface CapRule extends CapPeriod {
   /** Whether a cap is required. */
   readonly required: boolean
-  /** The highest cap of a period `per`, in 10^-9 credit. */
+  /** The highest cap, in 10^-9 credit. With it, users can change neither the period nor the zone of their cap. */
   readonly max?: bigint
 }
 

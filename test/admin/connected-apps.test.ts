@@ -196,19 +196,22 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     await expect(
       admin.connectedApps.setCap(grantId, { amount: '62.1', per: 'month' }, alice),
     ).rejects.toThrow('cap.amount: must be at most 62 per month')
-    await expect(admin.connectedApps.setCap(grantId, { amount: '2.1', per: 'day' }, alice)).rejects.toThrow(
-      'cap.amount: must be at most 2 per day',
-    )
-    await expect(admin.connectedApps.setCap(grantId, { amount: '11', per: 'week' }, alice)).rejects.toThrow(
-      'cap.amount: must be at most 10.333333333 per week',
-    )
+    for (const per of ['day', 'week'] as const) {
+      await expect(admin.connectedApps.setCap(grantId, { amount: '2', per }, alice)).rejects.toThrow(
+        'cap.per: must be month, as the maximum is per month',
+      )
+    }
+    for (const zone of ['Asia/Tokyo', 'America/New_York']) {
+      await expect(
+        admin.connectedApps.setCap(grantId, { amount: '62', per: 'month', zone }, alice),
+      ).rejects.toThrow('cap.zone: must be UTC, in which the maximum counts')
+    }
     const cap = async () => (await admin.connectedApps.list(alice))[0]?.cap
     expect(await cap()).toEqual(capOf('5'))
-    await admin.connectedApps.setCap(grantId, { amount: '10', per: 'week' }, alice)
-    expect(await cap()).toMatchObject({ amount: parseCredits('10'), per: 'week' })
-    await admin.connectedApps.setCap(grantId, { amount: '2', per: 'day' }, alice)
+    await admin.connectedApps.setCap(grantId, { amount: '61', per: 'month', zone: 'UTC' }, alice)
+    expect(await cap()).toEqual({ ...capOf('61'), zone: 'UTC' })
     await admin.connectedApps.setCap(grantId, { amount: '62', per: 'month' }, alice)
-    expect(await cap()).toEqual(capOf('62'))
+    expect(await cap()).toEqual({ ...capOf('62'), zone: 'UTC' })
     await admin.connectedApps.setCap(grantId, { amount: '100', per: 'month' })
     await admin.connectedApps.setCap(grantId, null)
     expect(await cap()).toBeUndefined()

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
-import { CALENDAR_PERIODS, mostTouched, type Period, PeriodCalendar } from '../../src/base/periods.js'
+import { type Period, PeriodCalendar } from '../../src/base/periods.js'
 
 const around = (period: Period, time: string): (readonly string[])[] =>
   new PeriodCalendar()
@@ -102,31 +102,6 @@ describe('a calendar of limit periods', () => {
     expect(calendar.around({ per: 'day', zone: 'Asia/Tokyo' }, first[1]![1])[0]).toEqual(first[1])
     expect(calendar.around({ per: 'day', zone: 'Asia/Tokyo' }, first[1]![0] - 1)[2]).toEqual(first[1])
     expect(calendar.around({ per: 'day' }, first[1]![0])).not.toEqual(first)
-  })
-
-  it('knows how many days and weeks a longer period may touch', () => {
-    const touched = new Map<string, number>()
-    const calendar = new PeriodCalendar()
-    for (let time = Date.UTC(2000, 0, 1, 12); time < Date.UTC(2028, 0); time += 27 * 86_400_000) {
-      for (const within of CALENDAR_PERIODS) {
-        const [, [from, to]] = calendar.around({ per: within }, time) as [unknown, [number, number]]
-        for (const per of CALENDAR_PERIODS) {
-          const starts = new Set<number>()
-          for (let at = from; at < to; at += 86_400_000) starts.add(calendar.around({ per }, at)[1]![0])
-          const key = `${per} in ${within}`
-          touched.set(key, Math.max(touched.get(key) ?? 0, starts.size))
-        }
-      }
-    }
-    expect([touched.get('day in week'), touched.get('day in month'), touched.get('week in month')]).toEqual([
-      7, 31, 6,
-    ])
-    expect([mostTouched('day', 'week'), mostTouched('day', 'month'), mostTouched('week', 'month')]).toEqual([
-      7n,
-      31n,
-      6n,
-    ])
-    expect([mostTouched('month', 'day'), mostTouched('week', 'week')]).toEqual([1n, 1n])
   })
 
   it('throws a RangeError for an unknown zone', () => {

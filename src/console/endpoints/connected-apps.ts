@@ -79,7 +79,11 @@ async function findConnectedApp(connectedAppId: string, { viewer, admin }: Conte
     throw notFound(`There is no connected app ${JSON.stringify(connectedAppId)}`, 'connectedAppId')
 }
 
-/** Only an operator may remove a cap that is required. */
+/** What only an operator may do: remove a cap that is required, and change the period of one that has a maximum. */
 function connectedAppView({ capRule, ...row }: ConnectedAppRow) {
-  return { ...row, capRequired: capRule?.required === true ? true : undefined }
+  return {
+    ...row,
+    capRequired: capRule?.required === true ? true : undefined,
+    capPer: capRule?.max === undefined ? undefined : capRule.per,
+  }
 }

@@ -6,6 +6,7 @@ import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import { ConnectedAppHistory } from '../parts/connected-app-history.js'
+import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
@@ -36,7 +37,8 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
   const titleOf = (row: ConnectedAppView): string =>
     isForOperator ? `${nameOf(row)} for ${row.account}` : nameOf(row)
 
-  const changeCap = (row: ConnectedAppView): void =>
+  const changeCap = (row: ConnectedAppView): void => {
+    const fixedPer = isForOperator ? undefined : row.capPer
     actions.form({
       title: `Cap of ${nameOf(row)}`,
       intro:
@@ -45,35 +47,23 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
       fields: [
         {
           name: 'amount',
-          label: 'At most, credits',
+          label: fixedPer === undefined ? 'At most, credits' : `At most, credits per ${fixedPer}`,
           value: row.cap?.amount,
           ...(row.capRequired === true && !isForOperator
             ? { isRequired: true }
             : { hint: 'Without a cap, the app may spend everything that the account has.' }),
         },
-        {
-          name: 'per',
-          label: 'In which period',
-          kind: 'select',
-          options: PERIODS.map((per) => ({ value: per, label: `per ${per}` })),
-          value: row.cap?.per ?? 'month',
-        },
-        {
-          name: 'zone',
-          label: 'Time zone',
-          value: row.cap?.zone,
-          placeholder: 'Europe/Paris',
-          hint: 'In which days, weeks and months begin. If it is empty, it stays as it is. With another one, the spend counts from 0.',
-        },
+        ...(fixedPer === undefined ? periodFields(row) : []),
       ],
       run: async (values) => {
         const amount = values.text('amount')
-        const per = PERIODS.find((one) => one === values.text('per'))!
+        const per = fixedPer ?? PERIODS.find((one) => one === values.text('per'))!
         const cap = amount === undefined ? null : { amount, per, zone: values.text('zone') }
         await write('connected-apps/set-cap', { connectedAppId: row.id, cap })
         return cap !== null ? `Saved the cap of ${nameOf(row)}.` : `${nameOf(row)} has no cap now.`
       },
     })
+  }
 
   const revoke = (row: ConnectedAppView): void =>
     actions.confirm({
@@ -165,6 +155,25 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
       </Listing>
     </>
   )
+}
+
+function periodFields({ cap }: ConnectedAppView): FieldSpec[] {
+  return [
+    {
+      name: 'per',
+      label: 'In which period',
+      kind: 'select',
+      options: PERIODS.map((per) => ({ value: per, label: `per ${per}` })),
+      value: cap?.per ?? 'month',
+    },
+    {
+      name: 'zone',
+      label: 'Time zone',
+      value: cap?.zone,
+      placeholder: 'Europe/Paris',
+      hint: 'In which days, weeks and months begin. If it is empty, it stays as it is. With another one, the spend counts from 0.',
+    },
+  ]
 }
 
 /** The spend in the cap's period. Without a cap, the spend since the app was connected. */
