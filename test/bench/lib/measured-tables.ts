@@ -9,19 +9,19 @@ export interface MeasuredPart {
 }
 
 export const MEASURED_PAGE = 'docs/performance.md'
-/** Together they take less than a quarter of an hour, on a quiet machine. */
+/** Together they take about a quarter of an hour on a quiet machine. */
 export const MEASURED_PARTS: readonly MeasuredPart[] = [
   bench('limit', 'json-1,json-50,burst,segments,paced,first-token', 'pipe,http', 5, 1.5),
-  bench('hosts', 'json-50', 'pipe,http,front,express', 5, 1.5),
+  bench('hosts', 'json-50', 'pipe,http,front,express', 3, 1.5),
   bench('others', 'json-50,burst', `pipe,http,${PEER_NAMES.join(',')}`, 3, 1),
-  bench('memory', 'memory-open,memory-slow', 'pipe,http', 3, 2),
+  bench('memory', 'memory-open,memory-slow', 'pipe,http', 2, 2),
   bench('prompt', 'prompt', 'pipe,http,http-no-memory-reducer,front', 3, 1),
   {
     name: 'ledgers',
     script: 'bench',
     arguments: ['--scenario', 'ledger', '--rounds', '3', '--seconds', '1'],
   },
-  bench('stores', 'json-50', 'on-memory,on-sqlite,on-postgres', 5, 1.5),
+  bench('stores', 'json-50', 'on-memory,on-sqlite,on-postgres', 3, 1.5),
   {
     name: 'fixed-rate',
     script: 'bench:open',
@@ -31,12 +31,12 @@ export const MEASURED_PARTS: readonly MeasuredPart[] = [
       '--answers',
       'json',
       '--seconds',
-      '15',
+      '10',
       '--systems',
-      'direct,pipe,on-memory,on-sqlite,on-postgres',
+      'direct,on-memory,on-sqlite,on-postgres',
     ],
   },
-  bench('fast-paths', 'json-50,burst', 'http,http-no-turns,http-no-splice,http-plain', 3, 1),
+  bench('fast-paths', 'json-50,burst', 'http,http-plain', 3, 1),
 ]
 
 function bench(
