@@ -1,49 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual, promisify } from 'node:util'
+import { isDeepStrictEqual } from 'node:util'
 
-export interface PeerPackages {
-  /** Names the folder, together with the version. */
-  readonly name: string
-  readonly version: string
-  readonly dependencies: Readonly<Record<string, string>>
-  readonly overrides?: Readonly<Record<string, string>>
-  /** Packages whose install scripts build something that the peer needs. */
-  readonly built?: readonly string[]
-}
-
-const INSTALL_PATIENCE_MS = 900_000
 const START_PATIENCE_MS = 90_000
 const STOP_PATIENCE_MS = 5_000
-const run = promisify(execFile)
-
-/** Installs pinned packages into a temporary folder, once for all runs, without install scripts. Returns the folder. */
-export async function installPeer(packages: PeerPackages): Promise<string> {
-  const { built = [], dependencies, name, overrides = {}, version } = packages
-  const directory = join(tmpdir(), `compat-router-exactness-${name}-${version}`)
-  const mark = join(directory, 'installed')
-  if (existsSync(mark)) return directory
-  process.stderr.write(`installing ${name} ${version} into ${directory}\n`)
-  await mkdir(directory, { recursive: true })
-  const manifest = { name: 'exactness-peer', private: true, dependencies, overrides }
-  await writeFile(join(directory, 'package.json'), JSON.stringify(manifest))
-  const options = { cwd: directory, timeout: INSTALL_PATIENCE_MS, env: { ...process.env, ...headers() } }
-  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], options)
-  if (built.length > 0) await run('npm', ['rebuild', ...built], options)
-  await writeFile(mark, '')
-  return directory
-}
-
-/** Native modules are compiled against the headers of this Node if it has them, so that nothing is downloaded for it. */
-function headers(): Record<string, string> {
-  const prefix = dirname(dirname(process.execPath))
-  return existsSync(join(prefix, 'include/node/node.h')) ? { npm_config_nodedir: prefix } : {}
-}
 
 export interface PeerCommand {
   /** Arguments of Node. */

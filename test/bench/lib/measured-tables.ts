@@ -1,33 +1,63 @@
+import { PEER_NAMES } from './messages.js'
+
 /** A part of a page that `npm run bench:tables` writes. */
 export interface MeasuredPart {
   readonly name: string
-  /** The arguments of `npm run bench`. */
+  /** The script of package.json that measures it. */
+  readonly script: 'bench' | 'bench:open'
   readonly arguments: readonly string[]
 }
 
-const ROUNDS = ['--rounds', '5', '--seconds', '1.5']
-
 export const MEASURED_PAGE = 'docs/performance.md'
+/** Together they take about a quarter of an hour on a quiet machine. */
 export const MEASURED_PARTS: readonly MeasuredPart[] = [
+  bench('limit', 'json-1,json-50,burst,segments,paced,first-token', 'pipe,http', 5, 1.5),
+  bench('hosts', 'json-50', 'pipe,http,front,express', 3, 1.5),
+  bench('others', 'json-50,burst', `pipe,http,${PEER_NAMES.join(',')}`, 3, 1),
+  bench('memory', 'memory-open,memory-slow', 'pipe,http', 2, 2),
+  bench('prompt', 'prompt', 'pipe,http,http-no-memory-reducer,front', 3, 1),
   {
-    name: 'limit',
+    name: 'ledgers',
+    script: 'bench',
+    arguments: ['--scenario', 'ledger', '--rounds', '3', '--seconds', '1'],
+  },
+  bench('stores', 'json-50', 'on-memory,on-sqlite,on-postgres', 3, 1.5),
+  {
+    name: 'fixed-rate',
+    script: 'bench:open',
     arguments: [
-      '--scenario',
-      'json-1,json-50,burst,segments,paced,first-token',
+      '--rates',
+      '1000',
+      '--answers',
+      'json',
+      '--seconds',
+      '10',
       '--systems',
-      'pipe,http',
-      ...ROUNDS,
+      'direct,on-memory,on-sqlite,on-postgres',
     ],
   },
-  {
-    name: 'hosts',
-    arguments: ['--scenario', 'json-50', '--systems', 'pipe,http,front,express', ...ROUNDS],
-  },
-  {
-    name: 'stores',
-    arguments: ['--scenario', 'json-50', '--systems', 'on-memory,on-sqlite,on-postgres', ...ROUNDS],
-  },
+  bench('fast-paths', 'json-50,burst', 'http,http-plain', 3, 1),
 ]
+
+function bench(
+  name: string,
+  scenarios: string,
+  systems: string,
+  rounds: number,
+  seconds: number,
+): MeasuredPart {
+  const what = ['--scenario', scenarios, '--systems', systems]
+  return {
+    name,
+    script: 'bench',
+    arguments: [...what, '--rounds', String(rounds), '--seconds', String(seconds)],
+  }
+}
+
+/** The command that measures a part, as a person types it. */
+export function commandOf({ arguments: given, script }: MeasuredPart): string {
+  return `npm run ${script} -- ${given.join(' ')}`
+}
 
 const edges = (name: string): readonly [start: string, end: string] => [
   `<!-- measured: ${name} -->`,

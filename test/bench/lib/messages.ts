@@ -53,6 +53,18 @@ export interface StoredReady {
   readonly tokens: Readonly<Partial<Record<StoredName, string>>>
 }
 
+/** Other proxies and gateways, each as it is set up by its own documentation. */
+export const PEER_NAMES = ['express-proxy', 'fastify-proxy', 'portkey', 'llmkit', 'llmops'] as const
+export type PeerName = (typeof PEER_NAMES)[number]
+
+/** A peer that the bench puts into a host. */
+export interface PeerHostSetup {
+  readonly kind: Extract<PeerName, 'express-proxy' | 'fastify-proxy' | 'llmkit'>
+  /** Where its packages are installed. */
+  readonly directory: string
+  readonly upstreamPort: number
+}
+
 /** One kind of load on one system for a while. */
 export interface LoadJob {
   readonly port: number

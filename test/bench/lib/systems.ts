@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import {
+  PEER_NAMES,
   type RouterSetup,
   STORED_NAMES,
   type StoredName,
@@ -11,7 +12,7 @@ import {
   type WatchedName,
 } from './messages.js'
 import { MODEL, MOUNT, UPSTREAM_MODEL } from './names.js'
-import { preparePortkey, startPortkey } from './portkey.js'
+import { isPeerName, preparePeer } from './peers.js'
 import { type Program, programCommand, startProgram } from './program.js'
 
 /** A running system that can get load. */
@@ -58,7 +59,14 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 }
 
 /** Every name that `--systems` accepts, for its help. */
-export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey', ...WATCHED_NAMES, ...STORED_NAMES]
+export const SYSTEM_NAMES = [
+  'pipe',
+  'direct',
+  ...ROUTER_KINDS,
+  ...PEER_NAMES,
+  ...WATCHED_NAMES,
+  ...STORED_NAMES,
+]
 
 /**
  * Finds systems by name. `http-plain` is the router without its fast paths, `http-no-lines` without one of them.
@@ -98,13 +106,12 @@ type Start = System['start']
 
 async function findSystem(name: string, { dist }: SystemDefaults): Promise<Start | undefined> {
   if (name === 'direct') return direct
-  if (name === 'portkey') {
-    const directory = await preparePortkey().catch((error: Error) => {
-      process.stderr.write(`portkey is left out, it cannot be installed: ${error.message}\n`)
+  if (isPeerName(name)) {
+    const startPeer = await preparePeer(name).catch((error: Error) => {
+      process.stderr.write(`${name} is left out, it cannot be installed: ${error.message}\n`)
+      return undefined
     })
-    return directory === undefined
-      ? undefined
-      : async (upstream) => startPortkey(directory, portOf(upstream), MODEL_OF_PEERS)
+    return startPeer && ((upstream) => startPeer(portOf(upstream)))
   }
   const [base, otherDist] = name.split('@', 2) as [string, string | undefined]
   const suffix = Object.keys(VARIANTS).find((ending) => base.endsWith(ending)) ?? ''
@@ -114,8 +121,6 @@ async function findSystem(name: string, { dist }: SystemDefaults): Promise<Start
   }
   return startOwn(kind as SystemKind, resolve(otherDist ?? dist), VARIANTS[suffix] ?? {})
 }
-
-const MODEL_OF_PEERS = UPSTREAM_MODEL
 
 async function direct(upstream: Program): Promise<Target> {
   return {

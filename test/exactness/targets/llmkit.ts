@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../helpers/free-port.js'
-import { installPeer } from '../peers.js'
+import { installPeer, LLMKIT } from '../../helpers/install-peer.js'
 import type { CallFacts, Gateway, Owed, Target, Upstream } from '../target.js'
 import { PRICES, priceOf, roundedNanos } from '../usage.js'
 
-const VERSION = '0.0.10'
 const REDIRECT = new URL('../programs/redirect.ts', import.meta.url).href
 const TSX = new URL('../../../node_modules/tsx/dist/loader.mjs', import.meta.url).href
 const ENTRY = 'node_modules/@f3d1/llmkit-cli/dist/index.js'
@@ -23,14 +22,10 @@ const AFTER_CALLS_MS = 200
  * nothing for a reply without usage, and has no limits, no keys and no memory.
  */
 export async function llmkitTarget(): Promise<Target> {
-  const directory = await installPeer({
-    name: 'llmkit',
-    version: VERSION,
-    dependencies: { '@f3d1/llmkit-cli': VERSION },
-  })
+  const directory = await installPeer(LLMKIT)
   return {
     name: 'llmkit',
-    version: `@f3d1/llmkit-cli ${VERSION}`,
+    version: `@f3d1/llmkit-cli ${LLMKIT.version}`,
     settings: [
       'README, "Usage": --json, around a command that waits; model gpt-4o from its own price list',
       'connections to api.openai.com go to the scripted provider, because it only speaks to port 443',

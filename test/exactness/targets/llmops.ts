@@ -1,19 +1,17 @@
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { freePort } from '../../helpers/free-port.js'
+import { installPeer, LLMOPS } from '../../helpers/install-peer.js'
+import { startLlmopsPrices } from '../../helpers/llmops-prices.js'
 import { type PostgresServer, startPostgresServer } from '../../helpers/postgres-server.js'
-import { installPeer, type PeerProcess, startPeer, untilQuiet } from '../peers.js'
+import { type PeerProcess, startPeer, untilQuiet } from '../peers.js'
 import type { LlmopsSetup } from '../programs/llmops-host.js'
 import { type Gateway, owesReports, type Target, type Upstream } from '../target.js'
 import { PRICES, priceOf } from '../usage.js'
 
-const VERSION = '0.6.10'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const REDIRECT = new URL('../programs/redirect.ts', import.meta.url).href
 const HOST = fileURLToPath(new URL('../programs/llmops-host.ts', import.meta.url))
@@ -28,14 +26,10 @@ const NANOS_A_MICRO = 1_000n
  * no budgets, no credit and no key that stops working.
  */
 export async function llmopsTarget(): Promise<Target> {
-  const directory = await installPeer({
-    name: 'llmops',
-    version: VERSION,
-    dependencies: { '@llmops/sdk': VERSION, express: '5.3.0', pg: '8.23.1' },
-  })
+  const directory = await installPeer(LLMOPS)
   return {
     name: 'llmops',
-    version: `@llmops/sdk ${VERSION}`,
+    version: `@llmops/sdk ${LLMOPS.version}`,
     settings: [
       'docs/quickstart: Express and its middleware, a pg Pool, default options; one provider of kind openai, model @openai/gpt-4o',
       'its price list (models.llmops.build) is served by this machine, with the list prices of gpt-4o',
@@ -55,7 +49,7 @@ export async function llmopsTarget(): Promise<Target> {
 
 async function startLlmops(directory: string, upstream: Upstream): Promise<Gateway> {
   const home = await mkdtemp(join(tmpdir(), 'compat-router-exactness-home-'))
-  const prices = await startPriceList()
+  const prices = await startLlmopsPrices({ ...PRICES, cachedInput: PRICES.cachedInput! })
   const database = await startPostgresServer()
   const pool = new pg.Pool({ connectionString: database.url() })
   // The database may close an idle connection when it stops.
@@ -110,28 +104,4 @@ async function costsIn(pool: pg.Pool): Promise<readonly bigint[]> {
     'select cost from llmops.llm_requests where cost > 0 order by "createdAt"',
   )
   return rows.map(({ cost }: { cost: string }) => BigInt(cost) * NANOS_A_MICRO)
-}
-
-/** Its price list, in cents a token. */
-async function startPriceList(): Promise<{ port: number; close: () => void }> {
-  const cents = (perMillion: string) => ({ price: Number(perMillion) / 10_000 })
-  const page = JSON.stringify({
-    pay_as_you_go: {
-      request_token: cents(PRICES.input),
-      response_token: cents(PRICES.output),
-      cache_read_input_token: cents(PRICES.cachedInput!),
-    },
-  })
-  const server = createServer((_req, res) => {
-    res.writeHead(200, { 'content-type': 'application/json' }).end(page)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () => {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
 }

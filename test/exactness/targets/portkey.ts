@@ -2,11 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../helpers/free-port.js'
-import { installPeer, startPeer } from '../peers.js'
+import { installPeer, PORTKEY } from '../../helpers/install-peer.js'
+import { startPeer } from '../peers.js'
 import type { Gateway, Target, Upstream } from '../target.js'
 import { PRICES, priceOf } from '../usage.js'
-
-const VERSION = '1.15.2'
 
 /**
  * The open-source gateway. Its README offers routing, fallbacks and guardrails. It lists cost management and usage
@@ -14,16 +13,10 @@ const VERSION = '1.15.2'
  * keys or budgets. It is a target because people choose it for a gateway, and to show that nothing can be compared.
  */
 export async function portkeyTarget(): Promise<Target> {
-  const directory = await installPeer({
-    name: 'portkey',
-    version: VERSION,
-    dependencies: { '@portkey-ai/gateway': VERSION },
-    // With later versions of this adapter its streams fail on Node 20, with `TypeError: immutable`.
-    overrides: { '@hono/node-server': '1.3.3' },
-  })
+  const directory = await installPeer(PORTKEY)
   return {
     name: 'portkey',
-    version: `@portkey-ai/gateway ${VERSION}`,
+    version: `@portkey-ai/gateway ${PORTKEY.version}`,
     settings: [
       'npx @portkey-ai/gateway, as in its README; x-portkey-provider: openai, x-portkey-custom-host: the provider',
     ],
