@@ -314,3 +314,27 @@ export const FRAMEWORKS: readonly App[] = [
 
 /** The rows of the documents' table. */
 export const APPS: readonly App[] = [...SERVERS, ...FRAMEWORKS]
+
+/** An application with durable stores, the console and Connect. */
+export const NEXT_CONSOLE: App = {
+  name: 'next-console',
+  title: 'The console and Connect in Next.js',
+  package: 'next',
+  file: 'compat.ts',
+  blocks: {
+    'app/compat/v1/[...path]/route.ts': 'next-console-route',
+    'pages/api/compat.ts': 'next-console-pages',
+    'next.config.mjs': 'next-console-config',
+  },
+  files: {
+    ...nextPages,
+    'session.ts': `
+      export function accountOf(cookie = '') {
+        const account = /(?:^|; )user=(\\w+)/.exec(cookie)?.[1]
+        return account === undefined ? undefined : { account, name: account }
+      }`,
+  },
+  build: buildNext,
+  start: startNext,
+  env: { SECRET_KEY: '5'.repeat(64), CONNECT_SECRET: '6'.repeat(64) },
+}
