@@ -1,10 +1,22 @@
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CompatHandler, createCompatHandler } from '../../src/handler.js'
+import {
+  memoryCatalogue,
+  memoryCredentials,
+  memoryLedger,
+  memoryProviders,
+  openaiCompatible,
+} from '../../src/index.js'
 import { Application } from '../frameworks/application.js'
 import { APPS, SERVERS } from '../frameworks/apps.js'
 import { CHECKS } from '../frameworks/suite.js'
 import { cellsOf, checksOf, headIsShown, shownRows } from '../frameworks/table.js'
+import { bridge } from '../helpers/fetch-hosts.js'
+import { listenHttp, MOUNT, type MountedHost } from '../helpers/listen-http.js'
+import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 
 const ROOT = join(import.meta.dirname, '../..')
 const env = {
@@ -34,6 +46,35 @@ describe.each(SERVERS.map((app) => [app.title, app] as const))(
     it.each(checksOf(app))('%s', (name) => CHECKS[name]!(application))
   },
 )
+
+describe("the fetch handler behind Node's own Request and Response", () => {
+  let upstream: ScriptedUpstream
+  let host: MountedHost
+  let handler: CompatHandler
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream()
+    const adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
+    handler = createCompatHandler({
+      credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }),
+      catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '1000000', output: '2000000' } }]),
+      ledger: memoryLedger({ alice: '1000000000' }),
+      providers: memoryProviders([{ id: 'p', models: { 'acme/fast': 'm' }, adapter, onDisconnect: 'abort' }]),
+      basePath: MOUNT,
+    })
+    const listener = bridge(
+      async (request) =>
+        (await handler(request, { outside: 'pass' })) ?? new Response('Not found', { status: 404 }),
+    )
+    host = await listenHttp(createServer(listener))
+  })
+  afterAll(async () => {
+    await handler?.close({ graceMs: 0 })
+    await host?.close()
+    await upstream?.close()
+  })
+
+  it.each(Object.entries(CHECKS))('%s', (_, check) => check({ baseUrl: host.baseUrl, upstream }))
+})
 
 // What the others pass is seen by npm run test:frameworks, which installs them.
 describe('the table of the documents', () => {
