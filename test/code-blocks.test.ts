@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -89,6 +90,7 @@ const others = [
     'cli',
     'console',
     'hono-pages',
+    'lambda',
     'logs',
     'telemetry',
   ],
@@ -101,6 +103,9 @@ const upstreamKey = 'sk-upstream-for-the-blocks'
 interface DocumentBlock extends CodeBlock {
   readonly document: string
 }
+
+/** As Lambda calls it with a stream for the reply. */
+type LambdaHandler = (event: object, replied: PassThrough, context: object) => Promise<void>
 
 /** Exports of a block that must be closed. */
 interface Closable {
@@ -723,6 +728,40 @@ describe('a code block of the documents', () => {
         expect(await admin.routes.put({ ...route, id, secret: upstreamKey })).toBe(true)
         await admin.routes.remove(id)
       }
+    })
+
+    it('streams and charges a call on Lambda', async () => {
+      vi.stubGlobal('awslambda', {
+        streamifyResponse: (run: unknown) => run,
+        HttpResponseStream: { from: (stream: PassThrough, head: object) => Object.assign(stream, head) },
+      })
+      const { main } = (await importBlock('lambda')) as { main: LambdaHandler }
+      await admin.accounts.credit({ account: 'lambda', amount: '1' })
+      const { token } = await admin.keys.issue({ account: 'lambda' })
+      const event = {
+        rawPath: '/compat/v1/chat/completions',
+        rawQueryString: '',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        requestContext: { http: { method: 'POST' }, domainName: 'lambda.example' },
+        body: JSON.stringify({
+          model: 'acme/fast',
+          stream: true,
+          messages: [{ role: 'user', content: 'Hello!' }],
+        }),
+      }
+      const replied = new PassThrough()
+      const pieces: Buffer[] = []
+      replied.on('data', (piece: Buffer) => void pieces.push(piece))
+      await Promise.all([main(event, replied, {}), once(replied, 'end')])
+      vi.unstubAllGlobals()
+      expect(replied).toMatchObject({
+        statusCode: 200,
+        headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+      })
+      expect(pieces.length).toBeGreaterThan(1)
+      const [, cost] = /"cost":([\d.e-]+)/.exec(Buffer.concat(pieces).toString())!
+      const { posted } = (await admin.accounts.balance('lambda'))!
+      expect(posted).toBe(parseCredits('1') - parseCredits(Number(cost).toFixed(9)))
     })
 
     it('opens an account at sign-up, with a key that works once the account has credit', async () => {

@@ -10,7 +10,9 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripte
 import { APPS, type App } from './apps.js'
 import type { Place } from './suite.js'
 
-const PAGE = await readFile(join(import.meta.dirname, '../../docs/frameworks.md'), 'utf8')
+const PAGES = await Promise.all(
+  ['frameworks', 'hosts'].map((name) => readFile(join(import.meta.dirname, `../../docs/${name}.md`), 'utf8')),
+)
 const MANIFEST = JSON.parse(await readFile(join(import.meta.dirname, 'package.json'), 'utf8'))
 const DEPENDENCIES = { ...MANIFEST.devDependencies, 'compat-router': '*' }
 const FOLDERS = join(import.meta.dirname, '.apps')
@@ -32,12 +34,17 @@ export class Application implements Place {
   private constructor(
     readonly baseUrl: string,
     readonly upstream: ScriptedUpstream,
-    private readonly server: ChildProcess,
+    private readonly server: Server,
   ) {}
 
-  static async start(app: App, env: Readonly<Record<string, string>>): Promise<Application> {
+  /** `folders`: where the folder of the application is made. It must find its packages from there. */
+  static async start(
+    app: App,
+    env: Readonly<Record<string, string>>,
+    folders = FOLDERS,
+  ): Promise<Application> {
     const upstream = await startScriptedUpstream()
-    const folder = join(FOLDERS, app.folder ?? app.name)
+    const folder = join(folders, app.folder ?? app.name)
     const port = String(await freePort())
     const own = {
       ...env,
@@ -61,14 +68,26 @@ export class Application implements Place {
     }
   }
 
+  /** What it has printed so far. */
+  get printed(): string {
+    return this.server.printed
+  }
+
   async close(): Promise<void> {
-    const { pid, exitCode } = this.server
-    const ended = exitCode === null ? once(this.server, 'exit') : undefined
+    const { child } = this.server
+    const { pid, exitCode } = child
+    const ended = exitCode === null ? once(child, 'exit') : undefined
     // The whole group: some frameworks serve from a process of their own.
     if (exitCode === null) process.kill(-pid!, 'SIGKILL')
     await ended
     await this.upstream.close()
   }
+}
+
+/** The program that serves an application. */
+interface Server {
+  readonly child: ChildProcess
+  printed: string
 }
 
 /** Copies a file to a folder of its own, of the system's temporary ones, and returns that. */
@@ -87,7 +106,7 @@ const made = new Map<string, Promise<void>>()
 function make(app: App, folder: string, env: Readonly<Record<string, string>>): Promise<void> {
   const making =
     made.get(folder) ??
-    lay(app, folder).then(async () => {
+    lay(app, folder, env.PORT!).then(async () => {
       for (const [program, ...args] of app.build ?? []) await build(program!, args, folder, env)
     })
   made.set(folder, making)
@@ -95,11 +114,12 @@ function make(app: App, folder: string, env: Readonly<Record<string, string>>): 
 }
 
 /** Writes the files of an application, with the lines of the documents among them. */
-async function lay(app: App, folder: string): Promise<void> {
+async function lay(app: App, folder: string, port: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   const others = APPS.filter(
     ({ file, folder }) => folder !== undefined && folder === app.folder && file !== app.file,
   )
+  const blocks = Object.entries(app.blocks ?? {}).map(([file, name]) => ({ file, name }))
   const files = {
     'package.json': JSON.stringify({
       name: `host-${app.name}`,
@@ -111,8 +131,9 @@ async function lay(app: App, folder: string): Promise<void> {
     // Without one, some frameworks take the paths of this repository's.
     'tsconfig.json': '{}',
     'options.js': OPTIONS,
+    'options.mjs': OPTIONS,
     ...app.files,
-    ...Object.fromEntries([app, ...others].map((one) => [one.file, linesOf(one)])),
+    ...Object.fromEntries([app, ...others, ...blocks].map((one) => [one.file, linesOf(one, port)])),
   }
   for (const [name, text] of Object.entries(files)) {
     const file = join(folder, name)
@@ -121,15 +142,21 @@ async function lay(app: App, folder: string): Promise<void> {
   }
 }
 
-function linesOf({ file, lines: own, name }: App): string {
+type Lines = Pick<App, 'file' | 'lines' | 'name'>
+
+function linesOf({ file, lines: own, name }: Lines, port: string): string {
   if (own !== undefined) return own
-  const found = codeBlocks(PAGE).filter(({ directives }) => [directives.app, directives.run].includes(name))
-  if (found.length !== 1) throw new Error(`docs/frameworks.md has ${found.length} blocks for ${name}`)
-  if (!PAGE.includes(`\`${file}\``) && file !== 'main.ts') throw new Error(`The page does not name ${file}`)
+  const found = PAGES.flatMap((page) =>
+    codeBlocks(page).flatMap(({ directives, text }) =>
+      directives.app === name || directives.run === name ? { page, text } : [],
+    ),
+  )
+  if (found.length !== 1) throw new Error(`The documents have ${found.length} blocks for ${name}`)
+  const [{ page, text }] = found as [(typeof found)[0]]
+  if (!page.includes(`\`${file}\``) && file !== 'main.ts') throw new Error(`The page does not name ${file}`)
+  const lines = text.replaceAll('3000', port).replaceAll('localhost', '127.0.0.1')
+  if (!/\boptions\b/.test(lines) || lines.includes('import { options }')) return lines
   const path = relative(dirname(file), 'options.js')
-  const lines = found[0]!.text
-    .replace('3000', 'Number(process.env.PORT)')
-    .replace("'localhost'", "'127.0.0.1'")
   return `import { options } from '${path.startsWith('.') ? path : `./${path}`}'\n${lines}`
 }
 
@@ -153,20 +180,20 @@ async function serve(
   folder: string,
   env: Readonly<Record<string, string>>,
   port: string,
-): Promise<ChildProcess> {
-  const server = spawn(program!, args, {
+): Promise<Server> {
+  const child = spawn(program!, args, {
     cwd: folder,
     env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let printed = ''
-  for (const stream of [server.stdout, server.stderr]) {
+  const server: Server = { child, printed: '' }
+  for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      printed += text
+      server.printed += text
     })
   }
-  while (server.exitCode === null) {
+  while (child.exitCode === null) {
     const isUp = await fetch(`http://127.0.0.1:${port}/`).then(
       () => true,
       () => false,
@@ -174,5 +201,5 @@ async function serve(
     if (isUp) return server
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  throw new Error(`${program} ended:\n${printed}`)
+  throw new Error(`${program} ended:\n${server.printed}`)
 }

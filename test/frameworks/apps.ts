@@ -2,16 +2,18 @@ import { BACK_PRESSURE, EARLY_LEAVE, LARGE_BODY, LEAVE, PREFLIGHT, REFUSALS } fr
 
 /** An application of a framework. */
 export interface App {
-  /** The block of docs/frameworks.md that mounts the router, with `app=NAME` or `run=NAME`. */
+  /** The block of the documents that mounts the router, with `app=NAME` or `run=NAME`. */
   readonly name: string
   /** As the documents call it. */
   readonly title: string
-  /** The package whose version is the framework's. */
-  readonly package: string
+  /** The package whose version is the framework's. Node itself if undefined. */
+  readonly package?: string
   /** Its lines, of an application that the documents do not have. */
   readonly lines?: string
   /** Where its lines go. */
   readonly file: string
+  /** More files with lines of the documents: their blocks by their paths. */
+  readonly blocks?: Readonly<Record<string, string>>
   /** `/compat/v1` by default. */
   readonly mount?: string
   /** The folder of the application: that of its name by default. Applications of one folder are built once. */
@@ -36,14 +38,19 @@ const HTML = '<!doctype html><title>Host</title>'
 const TO_JAVASCRIPT = ['esbuild', 'main.ts', '--outfile=main.js', '--format=esm', '--log-level=error']
 const DECORATORS = JSON.stringify({ compilerOptions: { experimentalDecorators: true } })
 
-const nextFiles = {
-  'next.config.mjs': `
-    import { resolve } from 'node:path'
-    export default { turbopack: { root: resolve('../..') }, typescript: { ignoreBuildErrors: true } }`,
+const nextPages = {
   'app/layout.jsx':
     'export default function Layout({ children }) { return <html><body>{children}</body></html> }',
   'app/page.jsx': 'export default function Page() { return <p>Host</p> }',
 }
+const nextFiles = {
+  'next.config.mjs': `
+    import { resolve } from 'node:path'
+    export default { turbopack: { root: resolve('../..') }, typescript: { ignoreBuildErrors: true } }`,
+  ...nextPages,
+}
+const buildNext = [['next', 'build']] as const
+const startNext = (port: string) => ['next', 'start', '--port', port, '--hostname', '127.0.0.1']
 
 const nitroFiles = {
   'nitro.config.mjs': "export default { compatibilityDate: '2026-11-01', serverDir: './' }",
@@ -73,7 +80,27 @@ export const startWorker = (port: string) => [
   `http=127.0.0.1:${port}`,
 ]
 
-export const APPS: readonly App[] = [
+const server = (name: string, title: string, packageName?: string): App => ({
+  name,
+  title,
+  ...(packageName !== undefined && { package: packageName }),
+  file: `${name}.mjs`,
+  start: () => ['node', `${name}.mjs`],
+})
+
+/** Servers without a build. Their packages are also those of the repository. */
+export const SERVERS: readonly App[] = [
+  server('express', 'Express', 'express'),
+  server('connect', 'Connect', 'connect'),
+  server('http', 'Plain http'),
+  server('koa', 'Koa', 'koa'),
+  server('hapi', 'hapi', '@hapi/hapi'),
+  server('fastify', 'Fastify, the plugin', 'fastify'),
+  server('hono', 'Hono, on Node', 'hono'),
+]
+
+/** Frameworks that build an application or start a server of their own, and runtimes. */
+export const FRAMEWORKS: readonly App[] = [
   {
     name: 'nest',
     title: 'NestJS on Express',
@@ -109,8 +136,8 @@ export const APPS: readonly App[] = [
     folder: 'next',
     file: 'app/compat/v1/[...path]/route.ts',
     files: nextFiles,
-    build: [['next', 'build']],
-    start: (port) => ['next', 'start', '--port', port, '--hostname', '127.0.0.1'],
+    build: buildNext,
+    start: startNext,
   },
   {
     name: 'next-pages',
@@ -120,8 +147,8 @@ export const APPS: readonly App[] = [
     mount: '/api/compat/v1',
     file: 'pages/api/compat/v1/[...path].ts',
     files: nextFiles,
-    build: [['next', 'build']],
-    start: (port) => ['next', 'start', '--port', port, '--hostname', '127.0.0.1'],
+    build: buildNext,
+    start: startNext,
   },
   {
     name: 'sveltekit',
@@ -284,3 +311,30 @@ export const APPS: readonly App[] = [
     without: [PREFLIGHT],
   },
 ]
+
+/** The rows of the documents' table. */
+export const APPS: readonly App[] = [...SERVERS, ...FRAMEWORKS]
+
+/** An application with durable stores, the console and Connect. */
+export const NEXT_CONSOLE: App = {
+  name: 'next-console',
+  title: 'The console and Connect in Next.js',
+  package: 'next',
+  file: 'compat.ts',
+  blocks: {
+    'app/compat/v1/[...path]/route.ts': 'next-console-route',
+    'pages/api/compat.ts': 'next-console-pages',
+    'next.config.mjs': 'next-console-config',
+  },
+  files: {
+    ...nextPages,
+    'session.ts': `
+      export function accountOf(cookie = '') {
+        const account = /(?:^|; )user=(\\w+)/.exec(cookie)?.[1]
+        return account === undefined ? undefined : { account, name: account }
+      }`,
+  },
+  build: buildNext,
+  start: startNext,
+  env: { SECRET_KEY: '5'.repeat(64), CONNECT_SECRET: '6'.repeat(64) },
+}

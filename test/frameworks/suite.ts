@@ -34,6 +34,24 @@ export const REFUSALS = 'refuses bad JSON, and a wrong key, in the words of the 
 
 /** A check that a framework's own answers to preflights prevent. */
 export const PREFLIGHT = 'answers a preflight'
+const MODELS = 'lists models, and finds one by an id with a slash'
+const METHODS = 'answers HEAD, 404 and 405'
+const OUTSIDE = 'leaves the paths outside to the framework'
+
+/** The checks in the order of the documents' table, with the heads of its columns. */
+export const COLUMNS: Readonly<Record<string, string>> = {
+  [CHARGE]: 'charge',
+  [STREAM]: 'stream',
+  [LEAVE]: 'leaves',
+  [EARLY_LEAVE]: 'leaves early',
+  [BACK_PRESSURE]: 'slow client',
+  [LARGE_BODY]: '3 MB',
+  [REFUSALS]: 'refusals',
+  [MODELS]: 'models',
+  [METHODS]: 'methods',
+  [PREFLIGHT]: 'preflight',
+  [OUTSIDE]: 'outside',
+}
 
 interface Sent {
   readonly request: ClientRequest
@@ -116,7 +134,7 @@ async function readUntil(response: IncomingMessage, wanted: string): Promise<str
   return got
 }
 
-/** What an application must do, whatever its framework, by the words of the table in the documents. */
+/** What an application must do, whatever its framework. */
 export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> = {
   async [CHARGE](place) {
     const before = await spent(place)
@@ -211,7 +229,7 @@ export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> =
     expect([wrong.statusCode, ((await json(wrong)) as Body).error?.code]).toEqual([401, 'invalid_api_key'])
   },
 
-  async 'lists models, and finds one by an id with a slash'(place) {
+  async [MODELS](place) {
     const { body, headers } = await get(place, '/models')
     expect(body.data?.map(({ id }) => id)).toEqual(['acme/fast'])
     expect(headers['x-request-id']).toBeTypeOf('string')
@@ -219,7 +237,7 @@ export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> =
       expect((await get(place, `/models/${id}`)).body).toMatchObject({ id: 'acme/fast' })
   },
 
-  async 'answers HEAD, 404 and 405'(place) {
+  async [METHODS](place) {
     const head = await send(place, 'HEAD', '/models').response
     expect([head.statusCode, await text(head)]).toEqual([200, ''])
     const missing = await get(place, '/nothing')
@@ -237,7 +255,7 @@ export const CHECKS: Readonly<Record<string, (place: Place) => Promise<void>>> =
     expect([preflight.statusCode, preflight.headers['access-control-allow-origin']]).toEqual([204, '*'])
   },
 
-  async 'leaves the paths outside to the framework'({ baseUrl }) {
+  async [OUTSIDE]({ baseUrl }) {
     const response = await fetch(new URL('/elsewhere', baseUrl))
     const body = await response.text()
     expect(body).not.toContain('"code":"not_found"')

@@ -57,7 +57,10 @@ async function answer(
     res.end()
     return
   }
+  let goOn = (): void => {}
+  res.on('drain', () => goOn())
   res.on('close', () => {
+    goOn()
     reader.cancel().catch(() => undefined)
   })
   try {
@@ -65,7 +68,9 @@ async function answer(
       const { done, value } = await reader.read()
       if (done) break
       if (!res.write(value))
-        await new Promise<void>((resolve) => void res.once('drain', resolve).once('close', resolve))
+        await new Promise<void>((resolve) => {
+          goOn = resolve
+        })
     }
     res.end()
   } catch {

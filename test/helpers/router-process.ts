@@ -1,11 +1,14 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/index.js'
+import { createCompatHandler } from '../../src/handler.js'
 import { cachedCredentials, createCompatRouter, memoryCatalogue, memoryProviders } from '../../src/index.js'
+import type { StoredRouterOptions } from '../../src/options.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import { jsonBytes } from '../../src/protocol/wire-bytes.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
+import { bridge } from './fetch-hosts.js'
 import { listenHttp } from './listen-http.js'
 import { createPool } from './postgres.js'
 
@@ -19,6 +22,11 @@ export interface RouterStart {
   readonly place: string
   /** The time between two polls; the real one if it is undefined. */
   readonly pollMs: number | undefined
+  /**
+   * For a host of web `Request`s, which aborts the calls of clients that leave: when its process ends. `once charged` is
+   * when its `waitUntil` says so.
+   */
+  readonly ends?: 'with the first reply' | 'once it is charged' | 'never' | undefined
 }
 
 const TOKEN_MS = 20
@@ -26,11 +34,11 @@ const PACED_TOKENS = 10
 const MODELS = ['fast', 'paced', 'slow']
 const start = JSON.parse(process.argv[2]!) as RouterStart
 const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
-const options = { onEvent: (event: object) => void write({ event }) }
+const storeOptions = { onEvent: (event: object) => void write({ event }) }
 const stores =
   start.engine === 'SQLite'
-    ? createSqliteStores({ file: start.place, ...options }, start.pollMs)
-    : createPostgresStores(createPool(start.place, 6), options, start.pollMs)
+    ? createSqliteStores({ file: start.place, ...storeOptions }, start.pollMs)
+    : createPostgresStores(createPool(start.place, 6), storeOptions, start.pollMs)
 let isFinished = false
 createInterface(process.stdin).on('line', () => {
   isFinished = true
@@ -54,20 +62,46 @@ const adapter: ProviderAdapter = {
     return { terminated: true }
   },
 }
-const router = createCompatRouter({
+const options: StoredRouterOptions = {
   stores,
   credentials: cachedCredentials(stores.credentials),
   catalogue: memoryCatalogue(MODELS.map((id) => ({ id, prices: { input: '1', output: '1' } }))),
   providers: memoryProviders([
-    { id: 'p', models: Object.fromEntries(MODELS.map((id) => [id, id])), adapter },
+    {
+      id: 'p',
+      models: Object.fromEntries(MODELS.map((id) => [id, id])),
+      adapter,
+      onDisconnect: start.ends === undefined ? 'drain' : 'abort',
+    },
   ]),
   onEvent: (event) => {
     if (event.type !== 'request-start' && event.type !== 'request-end') write({ event })
   },
-})
+}
+
+function createListener(): RequestListener {
+  if (start.ends === undefined) {
+    const router = createCompatRouter(options)
+    return (req, res) => router(req, res)
+  }
+  const handler = createCompatHandler(options)
+  const charged: Promise<void>[] = []
+  const waitUntil = (promise: Promise<void>): void => void charged.push(promise)
+  const listener = bridge((request) =>
+    handler(request, start.ends === 'once it is charged' ? { waitUntil } : {}),
+  )
+  return (req, res) => {
+    if (start.ends === 'with the first reply') res.on('close', () => process.exit())
+    listener(req, res)
+    if (start.ends === 'once it is charged') {
+      res.on('close', async () => {
+        await Promise.all(charged)
+        process.exit()
+      })
+    }
+  }
+}
+
 await stores.ready()
-const host = await listenHttp(
-  createServer((req, res) => router(req, res)),
-  '',
-)
+const host = await listenHttp(createServer(createListener()), '')
 write({ port: host.port })

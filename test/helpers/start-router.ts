@@ -10,6 +10,8 @@ import type { RouterStart } from './router-process.js'
 export interface OpenCall {
   /** Resolves with the whole stream. Rejects if it breaks. */
   readonly text: Promise<string>
+  /** Closes the connection of the client. */
+  leave(): Promise<void>
 }
 
 export interface RouterProcess {
@@ -88,7 +90,7 @@ export async function startRouter(start: RouterStart): Promise<RouterProcess> {
         }
       })()
       text.catch(() => undefined)
-      return { text }
+      return { text, leave: () => reader.cancel() }
     },
     finish: () => void child.stdin.write('finish\n'),
     signal: (name) => void child.kill(name),
