@@ -21,7 +21,15 @@ export type { Admit } from './contracts/admit.js'
 export type { CallInFlight } from './contracts/call-in-flight.js'
 export type { KeptCall } from './contracts/calls.js'
 export type { MediaTokens, Model } from './contracts/catalogue.js'
-export type { AccessToken, ApiKey, App, Credential, Markup, Principal } from './contracts/credentials.js'
+export type {
+  AccessToken,
+  ApiKey,
+  App,
+  AppModels,
+  Credential,
+  Markup,
+  Principal,
+} from './contracts/credentials.js'
 export type * from './contracts/events.js'
 export type { FastPaths } from './contracts/fast-paths.js'
 export type {

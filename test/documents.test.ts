@@ -208,7 +208,9 @@ describe('the map in CONTRIBUTING.md', () => {
 describe.each(documents)('the document %s', (name) => {
   it('names only commands that exist', () => {
     const named = [...read(name).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script!)
-    expect(named.filter((script) => !Object.hasOwn(packageJson.scripts, script))).toEqual([])
+    const { scripts } = JSON.parse(read('examples/saas/package.json'))
+    const known = { ...packageJson.scripts, ...scripts }
+    expect(named.filter((script) => !Object.hasOwn(known, script))).toEqual([])
   })
 
   it('names only commands of the command line that exist', () => {

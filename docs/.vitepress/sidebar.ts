@@ -16,16 +16,7 @@ export const GROUPS: readonly Group[] = [
   { text: 'Apps and pages', pages: ['connect', 'browser', 'identity', 'console'] },
   {
     text: 'Operation',
-    pages: [
-      'deploy',
-      'production',
-      'scaling',
-      'stores',
-      'databases',
-      'observability',
-      'debugging',
-      'own-stores',
-    ],
+    pages: ['deploy', 'production', 'scaling', 'stores', 'databases', 'observability', 'debugging'],
   },
   { text: 'Coming from', pages: ['migrate-from-litellm', 'migrate-from-openrouter'] },
   { text: 'Clients', pages: ['clients', 'responses', 'messages'] },
@@ -33,7 +24,10 @@ export const GROUPS: readonly Group[] = [
     text: 'HTTP reference',
     pages: ['http-api', 'http-reference', 'request-fields', 'lookups', 'errors'],
   },
-  { text: 'Library reference', pages: ['options', 'events', 'calls', 'admin', 'cli', 'entries'] },
+  {
+    text: 'Library reference',
+    pages: ['options', 'events', 'calls', 'admin', 'cli', 'entries', 'own-stores'],
+  },
   { text: 'Proof', pages: ['faults', 'proofs', 'exactness', 'performance', 'compare', 'security'] },
   { text: 'Project', pages: ['examples', 'changelog', 'upgrading', 'contributing'] },
 ]

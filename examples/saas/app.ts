@@ -3,32 +3,35 @@
  * Everything is in PostgreSQL, beside the application's own users. It needs Express 5: in Express 4, an async handler that
  * rejects ends the process.
  *
- * Make a `SECRET_KEY` and a `CONNECT_SECRET` once, each with `npx compat-router maintenance generate-secret`. Run it with
- * `DATABASE_URL=postgres://… SECRET_KEY=… CONNECT_SECRET=… OPENAI_API_KEY=sk-… STRIPE_SECRET_KEY=sk_test_…
- * STRIPE_WEBHOOK_SECRET=whsec_… npx tsx examples/saas/app.ts`, and `stripe listen --forward-to localhost:3000/stripe`.
+ * Copy this folder, run `npm install` in the copy, and try it with `npm run demo`: stand-ins take the place of OpenAI, Stripe
+ * and the database. `npm start` runs it with your own, and names the variables that your `.env` still lacks.
  * Users can connect an app after `DATABASE_URL=postgres://… npx compat-router apps add`.
  */
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createCompatRouter, openaiCompatible } from 'compat-router'
 import { createAdmin } from 'compat-router/admin'
 import { createConnect } from 'compat-router/connect'
-import { postgresStores } from 'compat-router/postgres'
+import { type DurableStores, postgresStores } from 'compat-router/postgres'
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import { rateLimit } from 'express-rate-limit'
 import pg from 'pg'
 import Stripe from 'stripe'
 import { createKeysPage } from './keys-page.js'
+import { page } from './page.js'
+import { readVariables } from './settings.js'
 import { createCheckout, createWebhook } from './top-ups.js'
+import { postgresUsers, type UserTable } from './user-table.js'
 import { accountOf, Users } from './users.js'
 
 const EMAIL_PATTERN = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u
 
 export interface AppSettings {
-  readonly pool: pg.Pool
+  readonly stores: DurableStores
+  readonly users: UserTable
   readonly stripe: Stripe
   readonly webhookSecret: string
-  /** Encrypts the provider's key in the database. 32 bytes as hex. */
-  readonly secretKey: string
   /** Signs the cookies and forms of Connect. */
   readonly connectSecret: string
   /** The public address, without a path. */
@@ -39,11 +42,7 @@ export interface AppSettings {
 
 export async function createApp(settings: AppSettings) {
   const { apiKey, baseUrl = 'https://api.openai.com/v1', connectSecret, origin } = settings
-  const { pool, secretKey, stripe, webhookSecret } = settings
-  const stores = postgresStores(pool, {
-    adapters: { openai: openaiCompatible },
-    secretKeys: [{ id: '1', key: secretKey }],
-  })
+  const { stores, stripe, webhookSecret } = settings
   const admin = createAdmin(stores)
   // Whatever is edited in the database later stays.
   await admin.models.put({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }, { ifAbsent: true })
@@ -59,8 +58,7 @@ export async function createApp(settings: AppSettings) {
     },
     { ifAbsent: true },
   )
-  const users = new Users(pool, origin)
-  await users.migrate()
+  const users = new Users(settings.users, origin)
   const connect = createConnect({
     url: `${origin}/connect`,
     router: `${origin}/compat/v1`,
@@ -149,33 +147,52 @@ const targetOf = (to: unknown) => (typeof to === 'string' && CONNECT_PATTERN.tes
 
 function signInPage(target: string): string {
   const query = `?to=${encodeURIComponent(target)}`
-  return `<!doctype html><title>Sign in</title><form method="post">
-    <input name="email" type="email" required><input name="password" type="password" minlength="8" required>
-    <button formaction="/sign-in${query}">Sign in</button>
-    <button formaction="/sign-up${query}">Sign up</button></form>`
+  return page(
+    'Sign in',
+    `<section><h1>Sign in</h1><form method="post">
+    <label>Address <input name="email" type="email" autocomplete="email" required></label>
+    <label>Password <input name="password" type="password" minlength="8" autocomplete="current-password" required></label>
+    <button class="yes" formaction="/sign-in${query}">Sign in</button>
+    <button formaction="/sign-up${query}">Sign up</button></form></section>`,
+  )
+}
+
+/** The settings from the environment, and from the file `.env` if there is one. */
+async function realSettings(origin: string): Promise<AppSettings> {
+  if (existsSync('.env')) process.loadEnvFile()
+  const variables = readVariables(process.env)
+  const pool = new pg.Pool({ connectionString: variables.DATABASE_URL })
+  pool.on('error', (error) => console.error(error))
+  return {
+    stores: postgresStores(pool, {
+      adapters: { openai: openaiCompatible },
+      secretKeys: [{ id: '1', key: variables.SECRET_KEY }],
+    }),
+    users: await postgresUsers(pool),
+    stripe: new Stripe(variables.STRIPE_SECRET_KEY),
+    webhookSecret: variables.STRIPE_WEBHOOK_SECRET,
+    connectSecret: variables.CONNECT_SECRET,
+    origin,
+    apiKey: variables.OPENAI_API_KEY,
+  }
+}
+
+async function main(): Promise<void> {
+  const { PORT = '3000', ORIGIN = `http://127.0.0.1:${PORT}` } = process.env
+  const isDemo = process.argv.includes('--demo')
+  const settings = isDemo
+    ? await (await import('./demo.js')).demoSettings(ORIGIN)
+    : await realSettings(ORIGIN)
+  const { app } = await createApp(settings)
+  const server = app.listen(Number(PORT), '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  console.log(`Open http://127.0.0.1:${port}/sign-in`)
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const set = (name: string): string => {
-    const value = process.env[name]
-    if (!value) throw new Error(`Set ${name}, as the first lines of this file show`)
-    return value
-  }
-  const { PORT = '3000', ORIGIN = `http://127.0.0.1:${PORT}` } = process.env
-  const pool = new pg.Pool({ connectionString: set('DATABASE_URL') })
-  pool.on('error', (error) => console.error(error))
-  const { app } = await createApp({
-    pool,
-    stripe: new Stripe(set('STRIPE_SECRET_KEY')),
-    webhookSecret: set('STRIPE_WEBHOOK_SECRET'),
-    secretKey: set('SECRET_KEY'),
-    connectSecret: set('CONNECT_SECRET'),
-    origin: ORIGIN,
-    apiKey: set('OPENAI_API_KEY'),
-  })
-  const server = app.listen(Number(PORT), '127.0.0.1')
-  server.once('listening', () => {
-    const { port } = server.address() as AddressInfo
-    console.log(`curl -i http://127.0.0.1:${port}/sign-up -d email=ann@acme.example -d password=long-enough`)
+  main().catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(1)
   })
 }

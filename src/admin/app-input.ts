@@ -5,8 +5,8 @@ import { redirectUriFault } from '../base/redirect-uris.js'
 import type { App, Markup } from '../contracts/index.js'
 import { exceedsMarkup } from '../rules/markups.js'
 import {
+  appModelsSchema,
   creditsSchema,
-  keysSchema,
   labelSchema,
   MAX_OWN_KEYS,
   markupSchema,
@@ -74,7 +74,7 @@ const fields = {
   id: nameSchema,
   name: labelSchema.optional(),
   markup: markupSchema,
-  allowedModels: keysSchema(),
+  allowedModels: appModelsSchema(),
   redirectUris: z.array(redirectUriSchema).max(MAX_REDIRECT_URIS).readonly().optional(),
   site: siteSchema.optional(),
   suggestedCap: creditsSchema.optional(),
@@ -95,7 +95,7 @@ const modelIdSchema = nameSchema.refine(
 /** Each look-up of a token reads the app, so its owner must not make it large. */
 const ownAppSchema = z.strictObject({
   ...fields,
-  allowedModels: keysSchema(modelIdSchema, MAX_OWN_KEYS),
+  allowedModels: appModelsSchema(modelIdSchema, MAX_OWN_KEYS),
 })
 
 export function readAppRequest(app: AppRequest, rules: AppRules): AppRequest {

@@ -5,8 +5,9 @@ import { invalidInput } from '../base/invalid-input.js'
 import { present } from '../base/present.js'
 import { Refusal } from '../base/refusal.js'
 import { createToken, digestToken, shownParts } from '../base/tokens.js'
-import type { Markup } from '../contracts/index.js'
+import type { AppModels, Markup } from '../contracts/index.js'
 import {
+  appModelsSchema,
   idSchema,
   keysSchema,
   labelSchema,
@@ -75,7 +76,7 @@ export interface AccessTokenRequest extends CredentialRequest {
 
 /** What an app may cost, and which models it may use. */
 export interface AppTerms {
-  readonly models: readonly string[]
+  readonly models: AppModels
   readonly markup: Markup
 }
 
@@ -151,7 +152,7 @@ const accessTokenSchema = z.strictObject({
   limits,
   appId: nameSchema,
   scopes: scopesSchema,
-  terms: z.strictObject({ models: keysSchema(), markup: markupSchema }).optional(),
+  terms: z.strictObject({ models: appModelsSchema(), markup: markupSchema }).optional(),
 })
 
 export function createKeysAdmin(

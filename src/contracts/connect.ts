@@ -1,5 +1,5 @@
 import type { CalendarPeriod } from '../base/periods.js'
-import type { Markup } from './credentials.js'
+import type { AppModels, Markup } from './credentials.js'
 
 /**
  * The rows behind Connect, the authorization server for users' apps: apps, connected apps, connections (devices), and the
@@ -33,7 +33,7 @@ export interface RegisteredApp {
    * The addresses to which users may be sent, each accepted by `redirectUriFault`. Empty if nobody can connect the app.
    */
   readonly redirectUris: readonly string[]
-  readonly allowedModels: readonly string[]
+  readonly allowedModels: AppModels
   readonly markup: Markup
   /** An https address. */
   readonly site?: string
@@ -99,7 +99,7 @@ export interface ConnectedApp {
   readonly appId: string
   readonly scopes: readonly string[]
   /** The models that the user consented to. A call may use those that the app still has. */
-  readonly models: readonly string[]
+  readonly models: AppModels
   /** The markup that the user consented to. A call pays the smaller of it and the app's current one. */
   readonly markup: Markup
   readonly cap?: Cap

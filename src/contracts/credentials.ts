@@ -78,12 +78,18 @@ export interface Credential {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
+/**
+ * The models of an app, or of the terms that a user agreed to: ids, compared as whole strings, of which an empty list
+ * allows nothing, or `'all'` for every model of the catalogue, later ones too.
+ */
+export type AppModels = readonly string[] | 'all'
+
 export interface App {
   readonly id: string
   readonly name?: string
   readonly markup: Markup
-  /** Model ids, compared as whole strings. An empty list allows nothing. */
-  readonly allowedModels: readonly string[]
+  /** The models that its tokens may use. */
+  readonly allowedModels: AppModels
   /** The ledger account that earns the markup; the platform's account by default. */
   readonly account?: string
 }

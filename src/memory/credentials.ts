@@ -14,6 +14,7 @@ import type {
 } from '../contracts/index.js'
 import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 import {
+  appModelsSchema,
   keysSchema,
   labelSchema,
   limitsSchema,
@@ -178,7 +179,7 @@ const appSchema = z
     id: nameSchema,
     name: z.string().optional(),
     markup: markupSchema,
-    allowedModels: keysSchema(),
+    allowedModels: appModelsSchema(),
     account: nameSchema.optional(),
   })
   .readonly()

@@ -4,6 +4,7 @@ import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import { beginsAtMidnight, PERIOD_NAMES, type Period } from '../base/periods.js'
 import { MAX_MARKUP_BASIS_POINTS, OPTIONAL_PRICES } from '../base/prices.js'
 import { isWebOrigin } from '../base/web-address.js'
+import type { AppModels } from '../contracts/credentials.js'
 import { resembles } from './read-options.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
@@ -148,6 +149,25 @@ export function keysSchema(item: z.ZodType<string, string> = z.string(), most = 
     )
     .transform((keys): readonly string[] => Object.freeze([...new Set(keys)]))
 }
+
+/** Creates the models of an app: `'all'`, or a list as of {@link keysSchema}, whose faults keep their places. */
+export function appModelsSchema(
+  item?: z.ZodType<string, string>,
+  most?: number,
+): z.ZodType<AppModels, AppModels> {
+  const list = keysSchema(item, most)
+  return z.custom<AppModels>().transform((models, context) => {
+    if (models === 'all') return models
+    const read = list.safeParse(models, {
+      error: typeof models === 'string' ? mustBe(APP_MODELS).error : describeFault,
+    })
+    if (read.success) return read.data
+    for (const { path, message } of read.error.issues) context.addIssue({ code: 'custom', path, message })
+    return z.NEVER
+  })
+}
+
+const APP_MODELS = "a list of model ids, or 'all'"
 
 /** A host's own notes about a credential. */
 export const metadataSchema = z

@@ -1,5 +1,5 @@
 import { formatCredits, parseCredits } from '../base/money.js'
-import type { Markup } from '../contracts/credentials.js'
+import type { AppModels, Markup } from '../contracts/credentials.js'
 import type { Cap, CapRule, ConnectedApp, ConnectedApps, Consent } from '../contracts/index.js'
 import { createRecorder, type Recorder } from './audit.js'
 import { readJson, readText } from './cells.js'
@@ -12,7 +12,7 @@ import { lockName } from './locks.js'
 
 /** The JSON of `credentials.terms`. */
 export interface Terms {
-  readonly models: readonly string[]
+  readonly models: AppModels
   readonly markup: Markup
   readonly capRule?: Omit<CapRule, 'max'> & { readonly max?: string }
 }

@@ -7,6 +7,7 @@ import type {
   CredentialStore,
   Principal,
 } from '../contracts/index.js'
+import { commonModels } from '../rules/app-models.js'
 import { smallerMarkup } from '../rules/markups.js'
 import {
   readJson,
@@ -163,9 +164,7 @@ function readApp(row: Row): App {
     id,
     ...(name !== undefined && { name }),
     markup: terms === undefined ? markup : smallerMarkup(terms.markup, markup),
-    allowedModels: allowedModels.filter(
-      (model) => terms?.models.includes(model) !== false && own?.includes(model) !== false,
-    ),
+    allowedModels: commonModels(allowedModels, commonModels(terms?.models ?? 'all', own ?? 'all')),
     ...(account !== undefined && { account }),
   }
 }

@@ -195,6 +195,25 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       assert.deepEqual((await bench.app(token)).allowedModels, [])
     },
   ),
+  connectCase(
+    'connect-all-models',
+    'a call may use every model only if the user agreed to all and the app still has all',
+    async (bench) => {
+      const allowed = async (token: string, models: App['allowedModels']) => {
+        await bench.putApp({ ...notes, allowedModels: models })
+        return (await bench.app(token)).allowedModels
+      }
+      await bench.grant('alice', 'notes', { models: ['acme/fast'] })
+      const { token: some } = await bench.device('alice', 'notes', 'phone')
+      assert.deepEqual(await allowed(some, 'all'), ['acme/fast'])
+      assert.equal((await bench.store.findApp('notes'))?.allowedModels, 'all')
+      await bench.grant('bob', 'notes', { models: 'all' })
+      assert.equal((await bench.store.findConnectedApp('bob', 'notes'))?.models, 'all')
+      const { token: all } = await bench.device('bob', 'notes', 'tablet')
+      assert.equal(await allowed(all, 'all'), 'all')
+      assert.deepEqual(await allowed(all, ['acme/slow']), ['acme/slow'])
+    },
+  ),
   connectCase('connect-scopes', 'a token has those of its scopes that the grant still has', async (bench) => {
     await bench.grant('alice', 'notes', { scopes: ['models.run', 'credits.read'] })
     const { token } = await bench.device('alice', 'notes', 'phone', { scopes: ['models.run', 'admin'] })

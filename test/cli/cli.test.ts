@@ -247,6 +247,13 @@ describe('the command line', () => {
     })
     expect((await run('apps edit pad --live')).exitCode).toBe(0)
     expect((await run('apps list --owner olga')).out).toContain('live')
+    expect((await run('apps edit pad --allow acme/nowhere')).said).toContain(
+      'There is no model acme/nowhere yet',
+    )
+    expect((await run('apps edit pad --allow-all')).exitCode).toBe(0)
+    expect((await run('apps list --owner olga')).out).toContain('all, later ones too')
+    const both = await run('apps edit pad --allow-all --allow acme/fast')
+    expect([both.exitCode, both.said]).toEqual([1, expect.stringContaining("'--allow <model>'")])
     expect((await run('apps edit nobody --live')).said).toBe('error: There is no app nobody\n')
     expect((await run('apps edit pad --redirect-uri http://pad.example/cb')).said).toContain(
       'error: app.redirectUris.0: ',

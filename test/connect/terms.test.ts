@@ -86,6 +86,29 @@ describe('the calls of a connected app', () => {
     expect((await call(stage, token)).status).toBe(403)
   })
 
+  it('reach later models only if the user agreed to all, at the price of the catalogue and the agreed markup', async () => {
+    const { access_token: token } = await connectApp(stage, agent)
+    await stage.changeApp({ allowedModels: 'all', markup: { basisPoints: 9_000, flat: '0.5' } })
+    await stage.admin.models.put({ id: 'acme/later', prices: { input: '4.5', output: '12' } })
+    const route = { model: 'acme/later', provider: 'acme', adapter: 'openai', upstreamModel: 'up-later' }
+    await stage.admin.routes.put({ id: 'later', ...route, settings: { baseUrl: stage.upstream.baseUrl } })
+    const later = () => call(stage, token, { ...HONEST, model: 'acme/later' })
+    expect((await later()).status).toBe(403)
+
+    await stage.changeApp({ markup: MARKUP })
+    const page = await openPage(agent, authorizeUrl(stage, createPkce()))
+    expect(page.text).toContain('All models of Acme, later ones too. A later model may cost more.')
+    expect(page.text).toContain('It asks for more than you agreed to.')
+    await submit(agent, stage, page)
+    await stage.changeApp({ markup: { basisPoints: 9_000, flat: '0.5' } })
+    await expect.poll(async () => (await later()).status).toBe(200)
+    // Ten times the price of the fast model, with 20 % and 0.001 for the app.
+    expect(await costOf(await later())).toBeCloseTo(BASE * 10 * 1.2 + 0.001, 9)
+
+    await stage.changeApp({ allowedModels: [FAST] })
+    await expect.poll(async () => (await later()).status).toBe(403)
+  })
+
   it('stop at the cap, without exceeding it with 50 concurrent calls, and work again once it is raised', async () => {
     const { access_token: token } = await connectApp(stage, agent, { answers: { cap: '0.05' } })
     const statuses = await Promise.all(

@@ -414,8 +414,13 @@ describe('a user of the console', () => {
       expect((await user().post(path, ask)).status).toBe(200)
       await bench.admin.apps.put({ ...app, markup: { basisPoints: 90_000 } })
       expect((await user().post(path, ask)).status).toBe(409)
-      await bench.admin.apps.put({ ...app, allowedModels: ['acme/fast', 'acme/dear'] })
-      expect((await user().post(path, ask)).status).toBe(409)
+      for (const allowedModels of [['acme/fast', 'acme/dear'], 'all'] as const) {
+        await bench.admin.apps.put({ ...app, allowedModels })
+        expect((await user().post(path, ask)).status).toBe(409)
+      }
+      const toAll = { ...ask, terms: { models: 'all', markup } }
+      const { json: made } = await user().post<{ token: string }>(path, toAll)
+      expect(made.token).toEqual(expect.any(String))
       await bench.admin.apps.put({ ...app, state: 'test' })
       expect((await user().post(path, ask)).status).toBe(404)
     }

@@ -16,7 +16,7 @@ const OTHERS: readonly string[] = [
 ]
 
 /** Files that test a whole build or the packed tarball. `npm test` makes neither. */
-const PACKAGE: readonly string[] = ['api', 'package', 'paste', 'value-exports'].map(
+const PACKAGE: readonly string[] = ['api', 'examples', 'package', 'paste', 'value-exports'].map(
   (name) => `test/package/${name}.test.ts`,
 )
 

@@ -208,7 +208,7 @@ describe('the errors of memoryCredentials', () => {
     [
       'allowed models that are not a list',
       { t: { ...access, app: { ...app, allowedModels: 'a/b' } } },
-      'memoryCredentials: credentials.0.app.allowedModels must be a list; got a string: put it in square brackets',
+      "memoryCredentials: credentials.0.app.allowedModels must be a list of model ids, or 'all'; got a string: put it in square brackets",
     ],
     [
       'a markup of ten thousand percent and more',

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { AppRequest, AppRow } from '../../admin/index.js'
 import { present } from '../../base/present.js'
-import { formatTime } from '../context/output.js'
+import { formatTime, showModels } from '../context/output.js'
 import { readPages } from '../context/pages.js'
 import { collect, parseInteger } from '../context/parse.js'
+import { sayUnknownModels } from '../context/unknown-models.js'
 import type { Noun } from './noun.js'
 
 interface AppOptions {
@@ -12,6 +13,7 @@ interface AppOptions {
   readonly markup?: number
   readonly flat?: string
   readonly allow?: readonly string[]
+  readonly allowAll?: boolean
   readonly account?: string
   readonly redirectUri?: readonly string[]
   readonly origin?: readonly string[]
@@ -29,17 +31,21 @@ export const apps: Noun = {
     'put <app>': (command, context) =>
       withAppOptions(command.description('register an app, or replace it as a whole')).action(
         async (id: string, options: AppOptions) => {
-          await (await context.admin()).apps.put(toApp(newApp(id), options))
+          const admin = await context.admin()
+          await admin.apps.put(toApp(newApp(id), options))
           context.say(`${id} is registered`)
+          await sayUnknownModels(context, admin, options.allow)
         },
       ),
 
     'add <app>': (command, context) =>
       withAppOptions(command.description('register a new app')).action(
         async (id: string, options: AppOptions) => {
-          const isNew = await (await context.admin()).apps.put(toApp(newApp(id), options), { was: null })
+          const admin = await context.admin()
+          const isNew = await admin.apps.put(toApp(newApp(id), options), { was: null })
           if (!isNew) throw new Error(`There is an app ${id} already: change it with apps edit`)
           context.say(`${id} is registered`)
+          await sayUnknownModels(context, admin, options.allow)
         },
       ),
 
@@ -54,6 +60,7 @@ export const apps: Noun = {
           const isSame = await admin.apps.put(toApp(before, options), { was })
           if (!isSame) throw new Error(`The app ${id} has changed in the meantime: nothing was saved`)
           context.say(`${id} is changed`)
+          await sayUnknownModels(context, admin, options.allow)
         }),
 
     'put-logo <app> [file]': (command, context) =>
@@ -115,7 +122,12 @@ function withAppOptions(command: Command): Command {
     .option('--name <text>', 'a name for people; users of a connected app see it')
     .option('--markup <basis points>', '2000 is 20 %', parseInteger)
     .option('--flat <credits>', 'added to the price of each call')
-    .option('--allow <model>', 'a model that it may use; repeatable', collect)
+    .addOption(
+      new Option('--allow <model>', 'a model that it may use; repeatable')
+        .argParser(collect)
+        .conflicts('allowAll'),
+    )
+    .option('--allow-all', 'it may use all models, later ones too')
     .option('--account <account>', 'the account that earns the markup; the platform by default')
     .option('--redirect-uri <uri>', 'where users are sent after they connect it; repeatable', collect)
     .option('--origin <origin>', 'of a browser page that may use its tokens; repeatable', collect)
@@ -143,7 +155,7 @@ function toApp(app: AppRequest, options: AppOptions): AppRequest {
       ...present({ basisPoints: markup, flat }),
     },
     ...present({
-      allowedModels: allow,
+      allowedModels: options.allowAll === true ? ('all' as const) : allow,
       account,
       redirectUris: redirectUri,
       origins: origin,
@@ -162,7 +174,7 @@ function toAppRow(app: AppRow) {
     name: app.name,
     'markup %': app.markup.basisPoints / 100,
     flat: app.markup.flat,
-    models: app.allowedModels.join(' '),
+    models: showModels(app.allowedModels),
     account: app.account,
     redirects: app.redirectUris?.join(' '),
     owner: app.owner,

@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import type { CapRequest, ConnectedAppRow, ConnectedAppsQuery } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
 import { CALENDAR_PERIODS } from '../../base/periods.js'
-import { formatTime } from '../context/output.js'
+import { formatTime, showModels } from '../context/output.js'
 import { readPages } from '../context/pages.js'
 import { parseInteger } from '../context/parse.js'
 import type { Noun } from './noun.js'
@@ -88,7 +88,7 @@ function toTableRow(row: ConnectedAppRow) {
     id: row.id,
     account: row.account,
     app: row.appId,
-    models: row.models.join(' '),
+    models: showModels(row.models),
     cap: row.cap === undefined ? undefined : `${formatCredits(row.cap.amount)} per ${row.cap.per}`,
     spent: row.spent,
     devices: row.devices.length,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Admin, CredentialRow, IssuedCredential, NewLimit } from '../../admin/index.js'
+import type { CredentialRow, IssuedCredential, NewLimit } from '../../admin/index.js'
 import { present } from '../../base/present.js'
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
@@ -11,6 +11,7 @@ import {
   parseExpiry,
   parseInteger,
 } from '../context/parse.js'
+import { sayUnknownModels } from '../context/unknown-models.js'
 import type { Noun } from './noun.js'
 
 interface IssueOptions {
@@ -59,8 +60,7 @@ export const keys: Noun = {
             context.say(
               `There is no account ${account} yet: calls with this key are refused until it has credit.`,
             )
-          for (const id of await unknownModels(admin, allow))
-            context.say(`There is no model ${id} yet: npx compat-router models list`)
+          await sayUnknownModels(context, admin, allow)
         }),
 
     'issue-token <account> <app>': (command, context) =>
@@ -152,12 +152,6 @@ function limitsOf(
     ...budgets.map((budget) => ({ ...budget, unit: 'credits' as const })),
     ...rates.map((rate) => ({ ...rate, unit: 'requests' as const })),
   ]
-}
-
-async function unknownModels(admin: Admin, ids: readonly string[] = []): Promise<readonly string[]> {
-  if (ids.length === 0) return []
-  const known = new Set((await admin.models.list({ modelIds: ids })).map(({ id }) => id))
-  return ids.filter((id) => !known.has(id))
 }
 
 function showIssued(context: CommandContext, issued: IssuedCredential): void {

@@ -1,4 +1,5 @@
 import Table from 'cli-table3'
+import type { AppRequest } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
 
 /** Values by column. Amounts are `bigint`; times are formatted already. */
@@ -39,6 +40,11 @@ function formatBlocks(rows: readonly TableRow[], columns: readonly string[]): st
 
 export function formatTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString()
+}
+
+/** Returns the models of an app, or of the terms that its users agreed to. */
+export function showModels(models: AppRequest['allowedModels']): string {
+  return models === 'all' ? 'all, later ones too' : models.join(' ')
 }
 
 function formatCell(cell: TableRow[string]): string {

@@ -1,9 +1,17 @@
 import { formatCredits, parseCredits } from '../../base/money.js'
 import { CALENDAR_PERIODS, type CalendarPeriod } from '../../base/periods.js'
 import { type MarkupTerms, NO_MARKUP, type PriceTable, parseMarkup, parsePrices } from '../../base/prices.js'
-import type { CatalogueStore, ConnectedApp, Markup, Model, RegisteredApp } from '../../contracts/index.js'
+import type {
+  AppModels,
+  CatalogueStore,
+  ConnectedApp,
+  Markup,
+  Model,
+  RegisteredApp,
+} from '../../contracts/index.js'
 import { price } from '../../engine/charging/price.js'
 import { NO_USAGE } from '../../protocol/usage.js'
+import { includesModels } from '../../rules/app-models.js'
 import { exceedsMarkup } from '../../rules/markups.js'
 import type { Settings } from './options.js'
 import { SCOPES } from './scopes.js'
@@ -11,7 +19,7 @@ import { SCOPES } from './scopes.js'
 /** The terms that a user is asked to accept. */
 export interface Terms {
   readonly scopes: readonly string[]
-  readonly models: readonly string[]
+  readonly models: AppModels
   readonly markup: Markup
 }
 
@@ -30,7 +38,7 @@ export function termsOf(app: RegisteredApp, scopes: readonly string[], { maxMark
   const asked = parseMarkup(app.markup)
   return {
     scopes: [...SCOPES.keys()].filter((scope) => scopes.includes(scope)),
-    models: [...app.allowedModels].sort(),
+    models: app.allowedModels === 'all' ? 'all' : [...app.allowedModels].sort(),
     markup: markupOf(maxMarkup === undefined ? asked : smaller(asked, maxMarkup)),
   }
 }
@@ -42,7 +50,7 @@ export function isCovered(terms: Terms, connectedApp: ConnectedApp | undefined, 
   if (cap.required && connectedApp.cap === undefined) return false
   return (
     terms.scopes.every((scope) => connectedApp.scopes.includes(scope)) &&
-    terms.models.every((model) => connectedApp.models.includes(model)) &&
+    includesModels(connectedApp.models, terms.models) &&
     !exceedsMarkup(terms.markup, connectedApp.markup)
   )
 }
@@ -64,11 +72,12 @@ function markupOf({ basisPoints, flat }: MarkupTerms): Markup {
 }
 
 /**
- * Returns the catalogue's models with these ids, in this order. Omits models that the catalogue lacks, and rows that are
+ * Returns all models of the catalogue, or those with these ids, in this order. Omits models that the catalogue lacks, and rows that are
  * no models, which the router reports.
  */
-export async function modelsOf(catalogue: CatalogueStore, ids: readonly string[]): Promise<readonly Model[]> {
+export async function modelsOf(catalogue: CatalogueStore, ids: AppModels): Promise<readonly Model[]> {
   const models = await catalogue.list({ requestId: 'connect', signal: new AbortController().signal })
+  if (ids === 'all') return models.filter((model: Model | null) => model !== null)
   const byId = new Map(models.map((model: Model | null) => [model?.id, model]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }

@@ -2,6 +2,7 @@ import { domainToUnicode } from 'node:url'
 import { formatCredits, parseCredits } from '../../base/money.js'
 import { isLoopbackRedirect } from '../../base/redirect-uris.js'
 import type { ConnectedApp, Markup, Model, RegisteredApp } from '../../contracts/index.js'
+import { includesModels } from '../../rules/app-models.js'
 import { exceedsMarkup } from '../../rules/markups.js'
 import type { EndChoice } from '../model/ends.js'
 import type { ConnectUser, Settings } from '../model/options.js'
@@ -51,7 +52,7 @@ ${appPart(frame, settings, question)}
 ${changesPart(question)}
 <h2>${name} may</h2>
 <ul>${question.terms.scopes.map((scope) => html`<li>${SCOPES.get(scope)}</li>`)}</ul>
-${modelsPart(question)}
+${modelsPart(settings, question)}
 <h2>What it costs</h2>
 <p>${priceText(name, question.terms.markup, credits)}</p>
 ${exampleText(name, settings, question.example)}
@@ -95,14 +96,16 @@ function changesPart({ app, connectedApp, terms }: Question): Html | undefined {
   if (connectedApp === undefined) return undefined
   const wantsMore =
     exceedsMarkup(terms.markup, connectedApp.markup) ||
-    terms.models.some((model) => !connectedApp.models.includes(model)) ||
+    !includesModels(connectedApp.models, terms.models) ||
     terms.scopes.some((scope) => !connectedApp.scopes.includes(scope))
   return wantsMore
     ? html`<p class="notice">You have connected ${nameOf(app)} before. It asks for more than you agreed to. Until you agree, it goes on as before.</p>`
     : html`<p class="muted">You have connected ${nameOf(app)} before.</p>`
 }
 
-function modelsPart({ models, terms }: Question): Html {
+function modelsPart({ host }: Settings, { models, terms }: Question): Html {
+  if (terms.models === 'all')
+    return html`<h2>Models</h2><p>All models of ${host.name}, later ones too. A later model may cost more.</p>`
   const names = new Map(models.map(({ id, name }) => [id, name ?? id]))
   if (terms.models.length === 0) return html`<h2>Models</h2><p>None.</p>`
   const items = terms.models.map((id) => html`<li>${names.get(id) ?? id}</li>`)

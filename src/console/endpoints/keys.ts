@@ -10,8 +10,16 @@ import type {
 } from '../../admin/index.js'
 import { bearerFields } from '../../admin/keys.js'
 import { present } from '../../base/present.js'
+import { includesModels } from '../../rules/app-models.js'
 import { exceedsMarkup } from '../../rules/markups.js'
-import { keysSchema, MAX_OWN_KEYS, markupSchema, nameSchema, timeSchema } from '../../rules/schemas.js'
+import {
+  appModelsSchema,
+  keysSchema,
+  MAX_OWN_KEYS,
+  markupSchema,
+  nameSchema,
+  timeSchema,
+} from '../../rules/schemas.js'
 import { type Context, done, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
@@ -27,7 +35,7 @@ const PLAYGROUND_LABEL = 'Playground'
 const RUN_SCOPES = ['models.run']
 
 /** The terms of an app that the person has seen. */
-const termsSchema = z.strictObject({ models: keysSchema(), markup: markupSchema })
+const termsSchema = z.strictObject({ models: appModelsSchema(), markup: markupSchema })
 
 export const keyEndpoints = [
   get(
@@ -256,8 +264,7 @@ async function checkApp(
   }
   const { allowedModels: models, markup, owner } = app
   const isWorse =
-    seen !== undefined &&
-    (exceedsMarkup(markup, seen.markup) || models.some((model) => !seen.models.includes(model)))
+    seen !== undefined && (exceedsMarkup(markup, seen.markup) || !includesModels(seen.models, models))
   if (isWorse) {
     throw new HttpError(
       409,

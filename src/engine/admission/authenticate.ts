@@ -46,6 +46,7 @@ const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
 const BARE_TOKEN = /^[\x21-\x7e]{1,8192}$/
 const SCHEME = /^bearer(?: |$)/i
 const NO_LIST_OF_MODELS = 'allowedModels is not a list of strings'
+const NO_MODELS_OF_AN_APP = "allowedModels of the app is neither 'all' nor a list of strings"
 
 /** Finds the payer by the token alone. Notes the owner of a refused credential in the log. */
 export function authenticate(
@@ -185,7 +186,7 @@ function checkPrincipal(principal: Principal, fault: (why: string) => CompatErro
   const { app, scopes } = principal
   if (typeof app !== 'object' || app === null || !isName(app.id)) throw fault('an access token has no app')
   if (!areStrings(scopes)) throw fault('scopes is not a list of strings')
-  if (!areStrings(app.allowedModels)) throw fault(NO_LIST_OF_MODELS)
+  if (app.allowedModels !== 'all' && !areStrings(app.allowedModels)) throw fault(NO_MODELS_OF_AN_APP)
   if (typeof app.markup !== 'object' || app.markup === null) throw fault('the app has no markup')
   if (app.account !== undefined && !isName(app.account)) throw fault('the account of the app is not a name')
   try {

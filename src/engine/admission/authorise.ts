@@ -2,6 +2,7 @@ import { CompatError } from '../../base/errors.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Operation } from '../../contracts/operation.js'
 import type { OwnFields } from '../../protocol/request-fields/own-fields.js'
+import { includesModel } from '../../rules/app-models.js'
 
 /** Refuses an access token that lacks the scope of an operation. */
 export function authoriseScope(principal: Principal, { path, scope }: Operation): void {
@@ -23,7 +24,7 @@ export function authoriseModel(principal: Principal, model: string, own: OwnFiel
       param: 'app_id',
     })
   }
-  if (!app.allowedModels.includes(model)) {
+  if (!includesModel(app.allowedModels, model)) {
     throw new CompatError('model_not_allowed', `The app '${app.id}' may not use the model '${model}'.`, {
       param: 'model',
     })

@@ -81,7 +81,8 @@ function rightsOf(principal: Principal) {
     return { account: principal.account, app: null, scopes: null, models: principal.allowedModels ?? null }
   }
   const { app, scopes } = principal
-  return { account: null, app: { id: app.id, name: app.name ?? null }, scopes, models: app.allowedModels }
+  const models = app.allowedModels === 'all' ? null : app.allowedModels
+  return { account: null, app: { id: app.id, name: app.name ?? null }, scopes, models }
 }
 
 /** Limits of an account or an app are used by others too, so their figures are not shown. */

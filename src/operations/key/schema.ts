@@ -37,7 +37,7 @@ export const keySchema = z.looseObject({
       .nullable()
       .describe('The app of an access token.'),
     scopes: z.array(z.string()).nullable().describe('Those of an access token.'),
-    models: z.array(z.string()).nullable().describe('All models if null.'),
+    models: z.array(z.string()).nullable().describe('All models if null, later ones too.'),
     spent: z
       .looseObject({ total: decimal, today: decimal, week: decimal, month: decimal })
       .describe('Credits less refunds. Periods are in UTC, and weeks begin on Monday.'),

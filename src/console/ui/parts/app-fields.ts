@@ -2,8 +2,9 @@ import type { AppView } from '../../protocol.js'
 import { basisPointsOf, percentOf } from '../base/format.js'
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
-import type { FieldSpec } from './fields.js'
+import { type FieldSpec, selectField } from './fields.js'
 import { list, needed } from './read-values.js'
+import { EVERY_MODEL } from './values.js'
 
 type AppFields = Pick<
   AppView,
@@ -13,6 +14,7 @@ type AppFields = Pick<
 /** The fields of an app that its owner and an operator write. */
 export function appFields(app: AppFields | undefined, known: readonly string[]): readonly FieldSpec[] {
   const allowed = app?.allowedModels ?? known
+  const listed = allowed === 'all' ? known : allowed
   return [
     {
       name: 'id',
@@ -30,12 +32,16 @@ export function appFields(app: AppFields | undefined, known: readonly string[]):
       value: app === undefined ? '0' : percentOf(app.markup.basisPoints),
     },
     { name: 'markup.flat', label: 'Markup, credits per call', value: app?.markup.flat },
+    selectField('models', 'Models that it may use', allowed === 'all' ? 'all' : 'listed', {
+      listed: 'those chosen below',
+      all: EVERY_MODEL,
+    }),
     {
       name: 'allowedModels',
-      label: 'Models that it may use',
+      label: 'Chosen models',
       kind: 'checks',
-      options: [...new Set([...known, ...allowed])].map((id) => ({ value: id, label: id })),
-      values: allowed,
+      options: [...new Set([...known, ...listed])].map((id) => ({ value: id, label: id })),
+      values: listed,
     },
     {
       name: 'redirectUris',
@@ -74,7 +80,7 @@ export function readAppFields(values: Values): AppFields {
     id: needed(values, 'id'),
     name: values.text('name'),
     markup: { basisPoints, flat: values.text('markup.flat') },
-    allowedModels: values.all('allowedModels'),
+    allowedModels: values.text('models') === 'all' ? 'all' : values.all('allowedModels'),
     redirectUris: redirectUris.length === 0 ? undefined : redirectUris,
     site: values.text('site'),
     suggestedCap: values.text('suggestedCap'),

@@ -2,13 +2,13 @@ import type { ConnectedAppEventView, ConnectedAppView } from '../../protocol.js'
 import { useLoad } from '../base/use-load.js'
 import { Time } from './basics.js'
 import { Listing } from './notice.js'
-import { Markup } from './values.js'
+import { EVERY_MODEL, Markup } from './values.js'
 
 /** The terms of an event. Which of them it has depends on its kind. */
 interface Terms {
   readonly redirectHost?: string
   readonly scopes?: readonly string[]
-  readonly models?: readonly string[]
+  readonly models?: ConnectedAppView['models']
   readonly markup?: ConnectedAppView['markup']
   /** `null` if the cap was removed. */
   readonly cap?: ConnectedAppView['cap'] | null
@@ -73,7 +73,7 @@ function Consent({ of: terms, markup }: { of: Terms; markup: ConnectedAppView['m
           ends <Time at={endsAt} />
         </>
       )}
-      , models {models.join(', ') || 'none'}, scopes {scopes.join(', ')}
+      , models {models === 'all' ? EVERY_MODEL : models.join(', ') || 'none'}, scopes {scopes.join(', ')}
       {redirectHost !== undefined && `, sent to ${redirectHost}`}
     </span>
   )

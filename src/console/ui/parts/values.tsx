@@ -39,9 +39,11 @@ export function NamedId({ of: { id, name } }: { of: { id: string; name?: string 
 }
 
 const SHOWN_MODELS = 3
+export const EVERY_MODEL = 'all, later ones too'
 
-/** The first ids of a list of models. Its title contains all of them. */
-export function ModelList({ ids }: { ids: readonly string[] }) {
+/** The first ids of a list of models, whose title contains all of them, or that an app may use every model. */
+export function ModelList({ ids }: { ids: AppView['allowedModels'] }) {
+  if (ids === 'all') return <>{EVERY_MODEL}</>
   if (ids.length === 0) return <Badge tone="warn">none</Badge>
   const rest = ids.length - SHOWN_MODELS
   return (
