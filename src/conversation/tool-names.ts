@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
+import type { ConversationRequest } from './conversation.js'
 
 /** The names of tools that an API takes. All of them take ASCII letters, digits, `_` and `-`. */
 export interface NameRule {
@@ -58,6 +59,15 @@ export type NamePlace =
   | ((value: JsonObject) => NamePlace | undefined)
 const NAME = Symbol('the name of a tool')
 
+/** The places that a typed value can have. Its members are checked, so that none is forgotten once it has another name. */
+type PlaceIn<Value> = unknown extends Value
+  ? NamePlace
+  : Value extends string
+    ? typeof NAME
+    : Value extends readonly (infer Item)[]
+      ? readonly [PlaceIn<Item>]
+      : { readonly [Member in keyof Value]?: PlaceIn<NonNullable<Value[Member]>> }
+
 /** Tools of the provider's own keep their names. */
 const NAMED = new Set<unknown>([undefined, 'function', 'custom'])
 const named = (place: NamePlace) => (value: JsonObject) => (NAMED.has(value.type) ? place : undefined)
@@ -85,14 +95,14 @@ const CHAT_SETTINGS = {
 export const NAMES_IN_CHAT: NamePlace = { ...CHAT_SETTINGS, messages: [CHAT_MESSAGE] }
 
 /** Where a conversation has them. */
-export const NAMES_IN_CONVERSATION: NamePlace = {
+export const NAMES_IN_CONVERSATION = {
   turns: [{ toolCalls: [{ name: NAME }] }],
   settings: {
     tools: [{ name: NAME }],
     toolChoice: { name: NAME, tools: [{ name: NAME }] },
     others: CHAT_SETTINGS,
   },
-}
+} as const satisfies PlaceIn<ConversationRequest>
 
 const RESPONSES_TOOL = ({ type }: JsonObject): NamePlace | undefined => {
   if (type === 'namespace') return { tools: [RESPONSES_TOOL] }

@@ -1,3 +1,4 @@
+import type { Members } from '../conversation/delta.js'
 import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
 import { urlCitation } from '../protocol/url-citation.js'
 import type { Losses } from './losses.js'
@@ -20,6 +21,13 @@ export function mendAnnotations(fields: JsonObject, losses: Losses): void {
   if (kept.length < given.length || given !== annotations) losses.mend('member-dropped', 'annotations')
   if (kept.length === 0) delete fields.annotations
   else fields.annotations = kept.map((annotation) => complete(annotation, losses))
+}
+
+/** Returns a citation that is completed in the same way. Undefined if clients could not read it. */
+export function readableAnnotation(annotation: Members, losses: Losses): Members | undefined {
+  if (hasSource(annotation)) return complete(annotation, losses)
+  losses.mend('member-dropped', 'annotations')
+  return undefined
 }
 
 function isCitation({ type }: JsonObject): boolean {

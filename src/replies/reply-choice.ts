@@ -15,12 +15,12 @@ import {
   mapFinishReason,
   shownFinishReason,
 } from '../protocol/finish-reason.js'
-import { isObject, type JsonObject, saysNothing } from '../protocol/json-values.js'
+import { saysNothing } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
-import { mendAnnotations } from './annotations.js'
+import { readableAnnotation } from './annotations.js'
 import { readEnd } from './choice-failure.js'
 import { invalidReply } from './invalid-reply.js'
-import { dropOddLogprobs } from './log-probabilities.js'
+import { readableLogprobs } from './log-probabilities.js'
 import { DROPPED_BY_PROVIDER, type Losses } from './losses.js'
 import { eachTextIn } from './lost-pieces.js'
 import { ToolCallStream } from './tool-calls.js'
@@ -176,13 +176,12 @@ export class ReplyChoice {
         sent.push(delta)
         return true
       case 'logprobs': {
-        const beside: JsonObject = { logprobs: delta.logprobs }
-        dropOddLogprobs(beside, this.losses)
-        if (isObject(beside.logprobs)) sent.push({ ...delta, logprobs: beside.logprobs })
+        const logprobs = readableLogprobs(delta.logprobs, this.losses)
+        if (logprobs !== undefined) sent.push({ ...delta, logprobs })
         return false
       }
       case 'annotation': {
-        const annotation = this.readable(delta.annotation)
+        const annotation = delta.annotation && readableAnnotation(delta.annotation, this.losses)
         if (annotation !== undefined || delta.native !== undefined) sent.push({ ...delta, annotation })
         return delta.native !== undefined && this.countMembers(delta.native)
       }
@@ -202,13 +201,6 @@ export class ReplyChoice {
       default:
         throw invalidReply('a delta has an unknown type')
     }
-  }
-
-  private readable(annotation: Members | undefined): Members | undefined {
-    if (annotation === undefined) return undefined
-    const said: JsonObject = { annotations: [annotation] }
-    mendAnnotations(said, this.losses)
-    return Array.isArray(said.annotations) ? said.annotations[0] : undefined
   }
 
   /**

@@ -323,8 +323,9 @@ export class ToolCallStream {
   }
 
   /** Returns a unique id, because clients match results to calls only by id. */
-  private idFor({ id }: ToolCallState): string {
-    const isShared = this.calls.filter((call) => call.id === id).length > 1
+  private idFor(call: ToolCallState): string {
+    const { id } = call
+    const isShared = this.calls.some((other) => other !== call && other.id === id)
     return id === undefined || isShared ? this.newId() : id
   }
 

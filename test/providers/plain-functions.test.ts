@@ -2,143 +2,130 @@ import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import { writeFields } from '../../src/conversation/chat-fields.js'
 import type { ConversationRequest } from '../../src/conversation/conversation.js'
+import type { CallPiece, ProviderDelta } from '../../src/conversation/delta.js'
 import { readFields } from '../../src/conversation/read-fields.js'
-import { isObject } from '../../src/protocol/json-values.js'
 import { type TakenTools, withPlainFunctions } from '../../src/providers/plain-functions.js'
 import { createCall } from './openai-compatible/run-call.js'
 
 const custom = { type: 'custom', custom: { name: 'patch', description: 'Changes files' } }
 const plain = { type: 'function', function: { name: 'look' } }
 
-/** Sends a request to an adapter that replies with these events. */
-async function ask(fields: Record<string, unknown>, taken: TakenTools, replies: readonly ProviderEvent[]) {
+/** Sends a request to an adapter whose provider says this, in one event for each delta. */
+async function ask(fields: Record<string, unknown>, taken: TakenTools, said: readonly ProviderDelta[]) {
   const sent: ConversationRequest[] = []
   const events: ProviderEvent[] = []
   const run = withPlainFunctions(taken, async (call, take) => {
     sent.push(call.request)
-    await take(replies)
+    await take(said.map((delta) => ({ type: 'deltas', deltas: [delta] })))
     return { terminated: true }
   })
   const call = { ...createCall(), request: { model: 'm', turns: [], settings: readFields(fields) } }
   await run(call, (some) => {
     events.push(...some)
   })
-  return { sent: writeFields(sent[0]!.settings), events }
+  const given = events.flatMap((event) => (event.type === 'deltas' ? event.deltas : []))
+  return { sent: writeFields(sent[0]!.settings), events, given }
 }
 
 const NONE: TakenTools = { customTools: false, singleCalls: true }
-const chunk = (delta: object, reason: string | null = null): ProviderEvent => ({
-  type: 'chunk',
-  chunk: { choices: [{ index: 0, delta, finish_reason: reason }] },
+const piece = (call: number | undefined, input: string, more: Partial<CallPiece> = {}): CallPiece => ({
+  type: 'call',
+  choice: 0,
+  call,
+  form: 'function',
+  input,
+  ...more,
 })
-const piece = (index: number, args: string, named: object = {}) => ({
-  tool_calls: [{ index, ...named, function: { ...('id' in named && { name: 'patch' }), arguments: args } }],
-})
-const deltasOf = (events: readonly ProviderEvent[]) =>
-  events
-    .map((event) => (event.type === 'chunk' ? event.chunk.choices : []))
-    .flatMap((choices) => choices?.map(deltaOf))
-const deltaOf = (choice: unknown) => (isObject(choice) ? choice.delta : undefined)
+const END: ProviderDelta = { type: 'end', choice: 0, reason: 'tool_calls' }
 
 describe('custom tools at a provider that has functions alone', () => {
-  it('become functions, and come back as custom calls, in a stream', async () => {
-    const { events, sent } = await ask({ tools: [custom, plain], tool_choice: custom }, NONE, [
-      chunk(piece(0, '', { id: 'a', type: 'function' })),
-      chunk(piece(0, '{"input":"*** ')),
-      chunk(piece(0, 'Begin\\n"}')),
-      chunk({
-        tool_calls: [{ index: 1, id: 'b', type: 'function', function: { name: 'look', arguments: '{}' } }],
-      }),
-      chunk({}, 'tool_calls'),
+  it('become functions, and come back as custom calls', async () => {
+    const look = piece(1, '{}', { id: 'b', name: 'look' })
+    const { given, sent } = await ask({ tools: [custom, plain], tool_choice: custom }, NONE, [
+      piece(0, '', { id: 'a', name: 'patch' }),
+      piece(0, '{"input":"*** '),
+      look,
+      piece(0, 'Begin\\n"}'),
+      END,
     ])
     expect(sent.tools).toMatchObject([
       { type: 'function', function: { name: 'patch', description: 'Changes files' } },
       plain,
     ])
     expect(sent.tool_choice).toMatchObject({ type: 'function', function: { name: 'patch' } })
-    expect(deltasOf(events)).toEqual([
-      { tool_calls: [{ index: 0, id: 'a', type: 'custom', custom: { name: 'patch', input: '' } }] },
-      { tool_calls: [{ index: 0, custom: { input: '*** ' } }] },
-      { tool_calls: [{ index: 0, custom: { input: 'Begin\n' } }] },
-      { tool_calls: [{ index: 1, id: 'b', type: 'function', function: { name: 'look', arguments: '{}' } }] },
-      {},
+    expect(given).toEqual([
+      piece(0, '', { id: 'a', name: 'patch', form: 'custom' }),
+      piece(0, '*** ', { form: 'custom' }),
+      look,
+      piece(0, 'Begin\n', { form: 'custom' }),
+      END,
     ])
   })
 
-  it('come back in a body, whatever shape the model gave their arguments', async () => {
-    const called = (args: string) => ({
-      id: 'a',
-      type: 'function',
-      function: { name: 'patch', arguments: args },
-    })
-    const message = { role: 'assistant', content: null, tool_calls: [called('{"input":"x"}'), called('y')] }
-    const { events } = await ask({ tools: [custom] }, NONE, [
-      { type: 'completion', completion: { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] } },
+  it('give out arguments of another shape as the input, once the call or its choice ends', async () => {
+    const { given } = await ask({ tools: [custom] }, NONE, [
+      piece(0, '{"x":1}', { id: 'a', name: 'patch' }),
+      piece(0, '', { isLast: true }),
+      piece(1, '{"y":1}', { id: 'b', name: 'patch' }),
+      END,
     ])
-    const given = (input: string) => ({ id: 'a', type: 'custom', custom: { name: 'patch', input } })
-    expect(events).toMatchObject([
-      { completion: { choices: [{ message: { tool_calls: [given('x'), given('y')] } }] } },
+    expect(given).toEqual([
+      piece(0, '', { id: 'a', name: 'patch', form: 'custom' }),
+      piece(0, '{"x":1}', { form: 'custom', isLast: true }),
+      piece(1, '', { id: 'b', name: 'patch', form: 'custom' }),
+      piece(1, '{"y":1}', { form: 'custom' }),
+      END,
     ])
   })
 
-  it('give out at the end what only then is known to be the input', async () => {
-    const { events } = await ask({ tools: [custom] }, NONE, [
-      chunk(piece(0, '{"x":1}', { id: 'a', type: 'function' })),
-      chunk({}, 'tool_calls'),
+  it('belong to one call if the provider numbers none, also at the end of the choice', async () => {
+    const { given } = await ask({ tools: [custom] }, NONE, [
+      piece(undefined, '{"x"', { id: 'a', name: 'patch' }),
+      piece(undefined, ':1}'),
+      END,
     ])
-    expect(deltasOf(events)[1]).toEqual({ tool_calls: [{ index: 0, custom: { input: '{"x":1}' } }] })
+    expect(given).toEqual([
+      piece(undefined, '', { id: 'a', name: 'patch', form: 'custom' }),
+      piece(undefined, '', { form: 'custom' }),
+      piece(undefined, '{"x":1}', { form: 'custom' }),
+      END,
+    ])
   })
 
-  it('stay as they are where they are known', async () => {
-    const { events, sent } = await ask({ tools: [custom] }, { ...NONE, customTools: true }, [chunk({})])
+  it('stay as they are if the provider has custom tools', async () => {
+    const { given, sent } = await ask({ tools: [custom] }, { ...NONE, customTools: true }, [END])
     expect(sent.tools).toEqual([custom])
-    expect(deltasOf(events)).toEqual([{}])
+    expect(given).toEqual([END])
   })
 })
 
 describe('functions of the older form', () => {
   const older = { functions: [{ name: 'look' }], function_call: { name: 'look' } }
-  const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }
+  const look = piece(4, '{}', { id: 'a', name: 'look' })
 
   it('become tools, and the call comes back in the older form', async () => {
-    const { events, sent } = await ask(older, { customTools: true, singleCalls: true }, [
-      chunk({ tool_calls: [{ index: 0, ...call }] }),
-      chunk({ tool_calls: [{ index: 0, function: { arguments: ' ' } }] }, 'tool_calls'),
-    ])
+    const { given, sent } = await ask(older, { customTools: true, singleCalls: true }, [look, piece(4, ' ')])
     expect(sent).toEqual({
       tools: [plain],
       tool_choice: { type: 'function', function: { name: 'look' } },
       parallel_tool_calls: false,
     })
-    expect(deltasOf(events)).toEqual([
-      { function_call: { name: 'look', arguments: '{}' } },
-      { function_call: { arguments: ' ' } },
-    ])
+    expect(given).toEqual([{ ...look, form: 'older' }, piece(4, ' ', { form: 'older' })])
   })
 
-  it('have room for one call, and report another', async () => {
-    const message = { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'b' }] }
-    const { events, sent } = await ask(
+  it('have room for one call in each choice, and report another', async () => {
+    const inOther = { ...look, choice: 1 }
+    const { events, given, sent } = await ask(
       { ...older, function_call: 'auto' },
       { customTools: true, singleCalls: false },
-      [{ type: 'completion', completion: { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] } }],
+      [look, piece(5, '{}', { id: 'b', name: 'look' }), inOther],
     )
     expect(sent.tool_choice).toBe('auto')
     expect(sent).not.toHaveProperty('parallel_tool_calls')
-    expect(events).toEqual([
-      {
-        type: 'completion',
-        completion: {
-          choices: [
-            {
-              index: 0,
-              message: { role: 'assistant', content: null, function_call: call.function },
-              finish_reason: 'tool_calls',
-            },
-          ],
-        },
-      },
-      { type: 'mended', kind: 'calls-dropped', dropped: 'tool_calls' },
+    expect(given).toEqual([
+      { ...look, form: 'older' },
+      { ...inOther, form: 'older' },
     ])
+    expect(events[2]).toEqual({ type: 'mended', kind: 'calls-dropped', dropped: 'tool_calls' })
   })
 })

@@ -127,13 +127,8 @@ function addProperties(tools: readonly unknown[], sums: Sums): void {
     if (definition !== undefined && parameters === undefined) sums.text(ADDED_PARAMETERS, false)
     if (lacksType || lacksProperties(parameters)) sums.text(ADDED_PROPERTIES, false)
     if (isObject(tool) && isObject(tool.custom)) sums.text(ADDED_TO_CUSTOM, false)
-    if (isObject(parameters)) addRepeated(parameters, sums)
+    if (isObject(parameters)) sums.repeated(parameters)
   }
-}
-
-/** Some templates list the type and the properties of a schema, and write all its other members twice. */
-function addRepeated({ type: _, properties: __, ...others }: JsonObject, sums: Sums): void {
-  if (Object.keys(others).length > 0) sums.repeated(others)
 }
 
 /** The parameters of a function without any. */
@@ -163,8 +158,8 @@ interface Sums {
   text(text: string, isCharged: boolean): void
   /** @param largest the form in which a provider may get the value */
   json(value: unknown, isCharged: boolean, largest?: unknown): void
-  /** Counts JSON again that some templates repeat. */
-  repeated(value: unknown): void
+  /** Some templates list the type and the properties of a schema, and write all its other members twice. */
+  repeated(schema: JsonObject): void
   arguments(count: number): void
   /** @param whole the result of a tool, or a part of it, which some chat templates write as JSON */
   result(whole: unknown, text: string): void
@@ -338,8 +333,8 @@ class UpperBound implements Sums {
     this.addJson(typeof whole === 'string' ? JSON.stringify(whole) : writtenOut(whole))
   }
 
-  repeated(value: unknown): void {
-    this.addJson(writtenOut(value))
+  repeated({ type: _, properties: __, ...others }: JsonObject): void {
+    if (Object.keys(others).length > 0) this.addJson(writtenOut(others))
   }
 
   arguments(count: number): void {

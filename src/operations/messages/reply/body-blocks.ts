@@ -112,8 +112,8 @@ function addMembers(block: JsonObject, delta: JsonObject): void {
 
 function writeBlock({ block, input }: Gathered): string {
   if (block.type !== 'tool_use' && input === '') return JSON.stringify(block)
-  const { input: _, ...call } = block
-  return writeToolUse(call, mendArguments(input))
+  block.input = undefined
+  return writeToolUse(block, mendArguments(input))
 }
 
 /** Returns the JSON of a tool call with its arguments as JSON text, digit for digit. */
