@@ -16,8 +16,9 @@ import type { Recorder } from '../sql/audit.js'
 import type { PostedEntry } from '../sql/credits.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
+import { isEntryId } from '../sql/entry-ids.js'
 import { entryOfReply } from '../sql/entry-of-call.js'
-import { isEntryId, postRefund } from '../sql/refunds.js'
+import { postRefund } from '../sql/refunds.js'
 
 export { isSearch } from '../sql/entries.js'
 
@@ -38,6 +39,7 @@ const entriesSchema = z.strictObject({
   payer: whose(idSchema),
   sessionId: idSchema.optional(),
   reference: idSchema.optional(),
+  entryId: idSchema.optional(),
 })
 
 export interface RefundOptions {

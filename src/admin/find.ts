@@ -3,7 +3,9 @@ import { present } from '../base/present.js'
 import { nameSchema, parseField, parseInput, whose } from '../rules/schemas.js'
 import { readOptionalText, readText } from '../sql/cells.js'
 import type { Parameter, SqlDatabase } from '../sql/database.js'
+import { toEntryIdCell } from '../sql/entry-ids.js'
 import { appNameKey } from './app-names.js'
+import type { CredentialRow } from './credential-rows.js'
 
 export interface FindOptions {
   /** Finds only what belongs to this account: itself, its credentials, its apps, and its calls, holds and entries. */
@@ -24,6 +26,10 @@ export interface Found {
   readonly account?: string
   /** The name of an app, or the label of a credential. */
   readonly name?: string
+  /** Of a credential: `connect` for a connected app, `session` for a session of a page. Absent if it was issued. */
+  readonly source?: CredentialRow['source']
+  /** The entry that settled a hold. Absent while it is open, and if it was released or expired. */
+  readonly entryId?: string
 }
 
 const findSchema = z.strictObject({ account: whose(nameSchema) })
@@ -31,7 +37,6 @@ const findSchema = z.strictObject({ account: whose(nameSchema) })
 const MOST = 20
 /** The last character. Both engines compare these columns byte by byte. */
 const LAST = '\u{10FFFF}'
-const ENTRY_ID_PATTERN = /^[1-9]\d{0,17}$/
 
 /** One look-up: each is an index's range or row, whatever the size of its table. */
 interface LookUp {
@@ -41,6 +46,10 @@ interface LookUp {
   /** SQL for the account that may see it. */
   readonly account: string
   readonly name?: string
+  /** SQL for a credential's source. */
+  readonly source?: string
+  /** SQL for the entry that settled a hold. */
+  readonly entryId?: string
   readonly where: string
 }
 
@@ -55,6 +64,7 @@ function lookUps({ engine }: SqlDatabase): readonly LookUp[] {
     id: 'c.id',
     account: 'c.account',
     name: 'c.label',
+    source: "nullif(c.source, 'operator')",
   } as const
   const call = { kind: 'call', from: '{calls} c', id: 'c.id', account: 'c.account' } as const
   const entry = {
@@ -77,7 +87,10 @@ function lookUps({ engine }: SqlDatabase): readonly LookUp[] {
     { ...app, where: 'p.name_key is not null and p.name_key >= ?4 and p.name_key < ?5 and p.id <> ?1' },
     { ...call, where: 'c.id = ?1' },
     { ...call, where: 'c.request_id = ?1 and c.id <> ?1' },
-    { ...{ kind: 'hold', from: '{holds} h', id: 'h.id', account: 'h.account' }, where: 'h.id = ?1' },
+    {
+      ...{ kind: 'hold', from: '{holds} h', id: 'h.id', account: 'h.account', entryId: 'h.entry_id' },
+      where: 'h.id = ?1',
+    },
     { ...entry, where: 'e.id = cast(?6 as bigint)' },
     { ...entry, where: 'e.reference = ?1' },
     {
@@ -98,14 +111,15 @@ export async function findAnything(
   const lower = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
   // Of a text without a letter or a digit, the key is empty, as if every name began with it.
   const key = appNameKey(text) || LAST
-  const entryId = ENTRY_ID_PATTERN.test(text) ? BigInt(text) : -1n
-  const parameters: Parameter[] = [text, lower, lower + LAST, key, key + LAST, entryId]
+  const parameters: Parameter[] = [text, lower, lower + LAST, key, key + LAST, toEntryIdCell(text)]
   if (account !== undefined) parameters.push(account)
   const own = (column: string) => (account === undefined ? '' : `and ${column} = ?${parameters.length}`)
-  const parts = lookUps(database).map(({ kind, from, id, account: owner, name = 'null', where }) => {
+  const parts = lookUps(database).map(({ kind, from, id, account: owner, where, ...more }) => {
     // The sessions' entries are many, and one of each account says enough.
     const one = `${kind === 'session' ? 'distinct' : ''} '${kind}' as kind, ${id} as id, ${owner} as account`
-    return `select * from (select ${one}, cast(${name} as text) as name from ${from}
+    const { name = 'null', source = 'null', entryId: settledBy = 'null' } = more
+    const texts = `cast(${name} as text) as name, cast(${source} as text) as source, cast(${settledBy} as text) as entry_id`
+    return `select * from (select ${one}, ${texts} from ${from}
         where ${where} ${own(owner)} ${kind === 'session' ? '' : `order by 2 limit ${MOST}`}) ${kind}s`
   })
   const rows = await database.all({
@@ -116,6 +130,11 @@ export async function findAnything(
   return rows.map((row) => ({
     kind: readText(row, 'kind') as Found['kind'],
     id: readText(row, 'id'),
-    ...present({ account: readOptionalText(row, 'account'), name: readOptionalText(row, 'name') }),
+    ...present({
+      account: readOptionalText(row, 'account'),
+      name: readOptionalText(row, 'name'),
+      source: readOptionalText(row, 'source') as Found['source'],
+      entryId: readOptionalText(row, 'entry_id'),
+    }),
   }))
 }

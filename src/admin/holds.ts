@@ -21,20 +21,25 @@ export interface OpenHold {
 
 export interface OpenHoldsQuery {
   readonly account?: string
+  readonly holdId?: string
   /** 100 by default. */
   readonly limit?: number
 }
 
-const querySchema = z.strictObject({ account: whose(idSchema), limit: rowsSchema.optional() })
+const querySchema = z.strictObject({
+  account: whose(idSchema),
+  holdId: idSchema.optional(),
+  limit: rowsSchema.optional(),
+})
 
 /** Returns the holds that are not settled, released or expired, ordered by expiry, latest first. */
 export async function readOpenHolds(
   database: SqlDatabase,
   query: OpenHoldsQuery,
 ): Promise<readonly OpenHold[]> {
-  const { account, limit = 100 } = parseInput(querySchema, query, 'holds')
+  const { account, holdId, limit = 100 } = parseInput(querySchema, query, 'holds')
   const { conditions, parameters, addEqual } = createConditions()
-  addEqual({ 'h.account': account })
+  addEqual({ 'h.account': account, 'h.id': holdId })
   parameters.push(BigInt(limit))
   const rows = await database.all({
     text: `select h.id, h.account, h.amount, h.expires_at, h.facts from {holds} h

@@ -30,6 +30,7 @@ export type { ErrorReply } from './serving/reply.js'
 
 export type MeReply = ReplyOf<'me'>
 export type Viewer = MeReply['viewer']
+export type FoundView = ReplyOf<'find'>['found'][number]
 export type LiveReply = ReplyOf<'live'>
 export type EventView = ReplyOf<'events'>['events'][number]
 export type SpendReply = ReplyOf<'reports/spend'>

@@ -3,6 +3,7 @@ import { readLimit } from '../base/page-limit.js'
 import type { EntryPage, EntryQuery } from '../contracts/index.js'
 import { createConditions } from './conditions.js'
 import type { SqlDatabase } from './database.js'
+import { toEntryIdCell } from './entry-ids.js'
 import { readEntry } from './entry-rows.js'
 
 const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,18})$/
@@ -17,16 +18,19 @@ export interface PayerQuery extends EntryQuery {
   readonly requestId?: string
   /** Only the credit, correction or refund with this reference. */
   readonly reference?: string
+  /** Only the entry with this id. */
+  readonly entryId?: string
 }
 
 /** Returns a page of entries, newest first. Throws a `RangeError` or `TypeError` if `limit` or `after` is invalid. */
 export async function readEntries(database: SqlDatabase, query: PayerQuery): Promise<EntryPage> {
   const limit = readLimit(query.limit)
   const { conditions, parameters, add, addEqual, addTimes, where } = createConditions()
-  const { account, appId, credentialId, model, reference, requestId, sessionId } = query
+  const { account, appId, credentialId, entryId, model, reference, requestId, sessionId } = query
   // An account's postings are in the same order as its entries, so they serve as the index. A session has few entries, and a
   // reference one.
-  const isByPostings = account !== undefined && sessionId === undefined && reference === undefined
+  const isByPostings =
+    account !== undefined && sessionId === undefined && reference === undefined && entryId === undefined
   const [at, id] = isByPostings ? ['p.at', 'p.entry_id'] : ['e.at', 'e.id']
   if (isByPostings) add((value) => `p.account = ${value}`, account)
   else if (account !== undefined) {
@@ -43,6 +47,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   addEqual({
     'e.app_id': appId,
     'e.credential_id': credentialId,
+    'e.id': entryId === undefined ? undefined : toEntryIdCell(entryId),
     'e.model': model,
     'e.reference': reference,
     'e.session_id': sessionId,
@@ -81,8 +86,8 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
  * it would slow down every settlement for a rare query.
  */
 export function isSearch(query: PayerQuery): boolean {
-  const { account, appId, credentialId, model, reference, requestId, sessionId } = query
-  if (reference !== undefined) return false
+  const { account, appId, credentialId, entryId, model, reference, requestId, sessionId } = query
+  if (reference !== undefined || entryId !== undefined) return false
   const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)
   return credentialId !== undefined || requestId !== undefined || narrowing.length > 1
 }

@@ -6,6 +6,7 @@ import type { Recorder } from './audit.js'
 import { readJson } from './cells.js'
 import type { PostedEntry } from './credits.js'
 import type { SqlDatabase, Statement } from './database.js'
+import { toEntryIdCell } from './entry-ids.js'
 import { type RefundDetails, readEntry, toPostingsCell } from './entry-rows.js'
 import { toLimitCells } from './limit-cells.js'
 import { lockName } from './locks.js'
@@ -27,13 +28,6 @@ interface Refundable {
   readonly charge: Entry & { readonly charge: Charge }
   readonly refunds: number
   readonly refunded: Credits
-}
-
-/** The largest id has 19 digits. A repeat compares ids as text, so an id has one spelling. */
-const ENTRY_ID_PATTERN = /^[1-9]\d{0,17}$/
-
-export function isEntryId(text: string): boolean {
-  return ENTRY_ID_PATTERN.test(text)
 }
 
 /** SQL that is true for the refund's entry `e` until its payer's posting exists, which is made last. */
@@ -82,7 +76,7 @@ function asRepeat(first: Entry, { entryId, amount, reference }: RefundPosting): 
 }
 
 async function findRefundable(database: SqlDatabase, entryId: string): Promise<Refundable> {
-  const parameters = [isEntryId(entryId) ? BigInt(entryId) : -1n]
+  const parameters = [toEntryIdCell(entryId)]
   const [rows, refunds] = await database.batch([
     { text: "select * from {entries} where id = ?1 and kind = 'charge'", parameters },
     { text: 'select details from {entries} where refund_of = ?1', parameters },

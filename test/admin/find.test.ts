@@ -82,6 +82,19 @@ describe.each(engineNames)('the search of administration on %s', (name) => {
     })
   })
 
+  it('tells a connected app and a session from a key, and which entry settled a hold', async () => {
+    const { credentialId } = await admin.sessions.issue({ account: 'bob', origins: ['https://app.example'] })
+    expect(await admin.find(credentialId)).toMatchObject([{ kind: 'credential', source: 'session' }])
+    expect((await admin.find(ids.bob!.key!))[0]).not.toHaveProperty('source')
+    const hold = createHold('bob', 1n)
+    await stores.ledger.hold(hold, context)
+    expect((await admin.find(hold.holdId))[0]).not.toHaveProperty('entryId')
+    await stores.ledger.settle(createSettle(hold.holdId, 'bob', 1n), context)
+    const [found] = await admin.find(hold.holdId)
+    const { entries } = await admin.entries.list({ entryId: found!.entryId! })
+    expect(entries).toMatchObject([{ id: found!.entryId, holdId: hold.holdId }])
+  })
+
   it('finds accounts, credentials and apps by the beginning of their name, ignoring case', async () => {
     const found = async (text: string) =>
       (await admin.find(text)).map(({ kind, name, id }) => `${kind} ${name ?? id}`)

@@ -49,6 +49,7 @@ const rows: Readonly<Record<string, Row>> = {
   'GET me': { user: 'own' },
   'GET live': { user: 'own' },
   'GET events': { user: 'own', ask: account, foreign: 'refused' },
+  'GET find': { user: 'own', ask: (name) => ({ text: name }) },
   'GET reports/spend': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
   'GET reports/spend.csv': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
   'GET reports/statement': { user: 'own', ask: account, foreign: 'refused' },
@@ -325,6 +326,9 @@ describe('a user of the console', () => {
     'keys?appId=notes',
     'live',
     'apps',
+    'find?text=request-of-bob',
+    'find?text=session-of-bob',
+    'find?text=b',
   ])('learns nothing about others from %s', async (path) => {
     const answer = await user().get(`api/${path}`)
     expect(answer.status).toBe(200)

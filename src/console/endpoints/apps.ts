@@ -27,6 +27,10 @@ const appsQuery = z.strictObject({
   limit: limitSchema(200, 100),
 })
 const pageQuery = z.strictObject({ after: nameSchema.optional() })
+const ownAppsQuery = pageQuery.extend({
+  /** Only this app. */
+  id: nameSchema.optional(),
+})
 const idBody = z.strictObject({ id: nameSchema })
 const logoBody = z.strictObject({
   id: nameSchema,
@@ -99,10 +103,11 @@ export const appEndpoints = [
     },
   ),
 
-  get('user-apps', 'publisher', 'ownApps', pageQuery, async ({ after }, context) => {
+  get('user-apps', 'publisher', 'ownApps', ownAppsQuery, async ({ after, id }, context) => {
     const { admin } = context
     const owner = ownerOf(context)
-    const list = (page: object) => admin.apps.list({ ...page, owner })
+    const asked = id === undefined ? { owner } : { owner, appIds: [id] }
+    const list = (page: object) => admin.apps.list({ ...page, ...asked })
     const { rows, ...next } = await readPage(list, ROWS_SHOWN, after, idOf)
     const reviews = await admin.userApps.listReviews({ appIds: rows.map(idOf) })
     const byId = new Map(reviews.map(({ appId, values }) => [appId, values]))

@@ -13,6 +13,8 @@ import { callFilters, pageFilters } from './entries.js'
 
 const filterSchema = z.strictObject({
   ...callFilters,
+  /** Only the call with this id: that of its reply, if a route was tried. */
+  id: nameSchema.optional(),
   status: z
     .string()
     .regex(/^[1-9]\d\d$/, 'must be an HTTP status, such as 502')
@@ -78,7 +80,7 @@ export const callEndpoints = [
  * that only this process remembers, and may then be longer than its limit.
  */
 async function listCalls(
-  { key, problems, account, ...others }: Filters,
+  { id, key, problems, account, ...others }: Filters,
   page: { readonly limit: number; readonly after?: string },
   { viewer, admin, log }: Context,
   withReferences: boolean,
@@ -89,10 +91,14 @@ async function listCalls(
     credentialId: key,
     problems: problems === 'true' ? true : undefined,
   })
-  const { calls: kept, next } = await admin.calls.list({ ...query, ...page })
+  const { calls: kept, next } = await admin.calls.list({
+    ...query,
+    ...present({ ids: id === undefined ? undefined : [id] }),
+    ...page,
+  })
   const oldest = next === undefined ? 0 : (kept.at(-1)?.at ?? 0)
   const calls =
-    page.after === undefined
+    page.after === undefined && id === undefined
       ? [...remembered(query, kept, oldest, log), ...kept].sort((one, other) => other.at - one.at)
       : kept
   const references = withReferences ? await readReferences(admin, calls.map(ownerOfCall)) : NO_REFERENCES

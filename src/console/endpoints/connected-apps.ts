@@ -20,13 +20,20 @@ export const connectedAppEndpoints = [
     z.strictObject({
       account: nameSchema.optional(),
       appId: nameSchema.optional(),
+      /** Only this one. */
+      connectedAppId: nameSchema.optional(),
       /** In use if neither revoked nor ended. */
       shown: z.enum(['in-use', 'all']).default('in-use'),
       after: nameSchema.optional(),
       limit: limitSchema(200, 50),
     }),
-    async ({ shown, limit, account, appId, after }, { viewer, admin }) => {
-      const query = present({ appId, account: accountOf(viewer, account), inUse: shown === 'in-use' })
+    async ({ shown, limit, account, appId, connectedAppId, after }, { viewer, admin }) => {
+      const query = present({
+        appId,
+        account: accountOf(viewer, account),
+        connectedAppIds: connectedAppId === undefined ? undefined : [connectedAppId],
+        inUse: shown === 'in-use',
+      })
       const list = (page: object) => admin.connectedApps.list({ ...query, ...page })
       const { rows, ...next } = await readPage(list, limit, after, ({ id }) => id)
       return { connectedApps: rows.map(connectedAppView), ...next }

@@ -33,6 +33,7 @@ const filterSchema = z.strictObject({
   ...callFilters,
   sessionId: z.string().max(8_192).refine(isPlainText, 'must be text without control characters').optional(),
   reference: nameSchema.optional(),
+  entryId: nameSchema.optional(),
 })
 /** `refund` checks the other members itself. */
 const refundBody = z.strictObject({

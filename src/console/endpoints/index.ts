@@ -5,6 +5,7 @@ import { callEndpoints } from './calls.js'
 import { catalogueEndpoints } from './catalogue.js'
 import { connectedAppEndpoints } from './connected-apps.js'
 import { entryEndpoints } from './entries.js'
+import { findEndpoints } from './find.js'
 import { keyEndpoints } from './keys.js'
 import { liveEndpoints } from './live.js'
 import { maintenanceEndpoints } from './maintenance.js'
@@ -21,6 +22,7 @@ import { reportEndpoints } from './reports.js'
  */
 export const endpoints = [
   ...liveEndpoints,
+  ...findEndpoints,
   ...reportEndpoints,
   ...entryEndpoints,
   ...callEndpoints,

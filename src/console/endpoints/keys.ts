@@ -45,6 +45,8 @@ export const keyEndpoints = [
     z.strictObject({
       account: nameSchema.optional(),
       appId: nameSchema.optional(),
+      /** Only this one. Connected apps and sessions are found by their ids alone. */
+      credentialId: nameSchema.optional(),
       /** For operators, who alone are shown it: a name and a value, such as `team=blue`. */
       metadata: z
         .string()
@@ -55,7 +57,7 @@ export const keyEndpoints = [
       after: nameSchema.optional(),
       limit: limitSchema(200, 50),
     }),
-    async ({ shown, limit, account, after, appId, metadata }, { viewer, admin, clock }) => {
+    async ({ shown, limit, account, after, appId, credentialId, metadata }, { viewer, admin, clock }) => {
       if (metadata !== undefined && viewer.kind !== 'operator')
         throw new HttpError(403, 'Only operators see the metadata of keys', 'metadata')
       const isPlayground = shown === 'playground'
@@ -63,6 +65,7 @@ export const keyEndpoints = [
       const asked = {
         ...present({
           appId,
+          credentialId,
           account: accountOf(viewer, account),
           metadata: metadata === undefined ? undefined : namedOf(metadata),
         }),

@@ -12,6 +12,11 @@ import { callParts, explanationView } from '../serving/views.js'
 
 const MAX_SHOWN = 500
 
+const liveQuery = z.strictObject({
+  /** Only the call with this hold. */
+  holdId: nameSchema.optional(),
+})
+
 export const liveEndpoints = [
   get('me', 'both', 'viewer', emptySchema, async (_, context) => {
     const { signOutPath, ...viewer } = context.viewer
@@ -27,8 +32,8 @@ export const liveEndpoints = [
   }),
 
   /** The current activity. Pages ask for it once a second. Only an operator sees routes. */
-  get('live', 'both', 'inFlight', emptySchema, async (_, context) => {
-    const inFlight = await readCallsInFlight(context, MAX_SHOWN + 1)
+  get('live', 'both', 'inFlight', liveQuery, async ({ holdId }, context) => {
+    const inFlight = await readCallsInFlight(context, MAX_SHOWN + 1, holdId)
     return {
       at: context.clock.now(),
       inFlight: inFlight.slice(0, MAX_SHOWN),

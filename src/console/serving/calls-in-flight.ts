@@ -1,5 +1,6 @@
 import type { OpenHold } from '../../admin/index.js'
 import type { Credits } from '../../base/money.js'
+import { present } from '../../base/present.js'
 import type { CallFacts, CallInFlight } from '../../contracts/index.js'
 import type { Context } from './endpoint.js'
 import { accountOf } from './viewer.js'
@@ -19,20 +20,23 @@ export interface InFlightCall
 
 /**
  * Returns the calls that a viewer may see, newest first: at most `limit` calls with a hold, and all calls of this process
- * without one. Holds come from every process. The routers add when each of their own calls started.
+ * without one. Holds come from every process. The routers add when each of their own calls started. With a hold's id, returns
+ * only the call of that hold.
  */
 export async function readCallsInFlight(
   { admin, routers, viewer }: Context,
   limit: number,
+  holdId?: string,
 ): Promise<InFlightCall[]> {
   const account = accountOf(viewer, undefined)
   // Read before the holds too: a call that ends meanwhile would look like one of another process.
   const before = routers.calls()
-  const holds = await admin.maintenance.openHolds({ limit, ...(account !== undefined && { account }) })
+  const holds = await admin.maintenance.openHolds(present({ limit, account, holdId }))
   const now = routers.calls()
   const here = new Map([...before, ...now].map((call) => [keyOf(call.facts?.account, call.requestId), call]))
   const held = new Set(holds.map(({ account, facts }) => keyOf(account, facts?.requestId)))
-  const mayBeSeen = ({ facts }: CallInFlight) => account === undefined || facts?.account === account
+  const mayBeSeen = ({ facts }: CallInFlight) =>
+    holdId === undefined && (account === undefined || facts?.account === account)
   return [
     ...holds.map((hold) => heldCall(hold, here.get(keyOf(hold.account, hold.facts?.requestId)))),
     ...now

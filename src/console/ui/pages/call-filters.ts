@@ -8,6 +8,8 @@ export interface CallsProps {
 
 export const callSpec: FieldSpec = { name: 'call', label: 'Request id' }
 export const referenceSpec: FieldSpec = { name: 'reference', label: 'Reference' }
+export const entrySpec: FieldSpec = { name: 'entry', label: 'Entry id' }
+export const idSpec: FieldSpec = { name: 'id', label: 'Call id' }
 export const keySpec: FieldSpec = { name: 'key', label: 'Key id' }
 
 /** Returns the ledger query for the filters in the address. */
@@ -19,14 +21,25 @@ export function questionOf({
   call,
   sessionId,
   reference,
+  entry,
   ...days
 }: Place['query']) {
-  return { account, model, appId, key, requestId: call, sessionId, reference, ...rangeOf(days) }
+  return {
+    account,
+    model,
+    appId,
+    key,
+    requestId: call,
+    sessionId,
+    reference,
+    entryId: entry,
+    ...rangeOf(days),
+  }
 }
 
 /** Returns the query of calls that ended. */
 export function keptQuestionOf(query: Place['query'], isProblems: boolean) {
-  const { sessionId: _, reference: __, ...question } = questionOf(query)
-  const { outcome, status } = query
-  return { ...question, status, outcome, problems: isProblems ? ('true' as const) : undefined }
+  const { sessionId: _, reference: __, entryId: ___, ...question } = questionOf(query)
+  const { id, outcome, status } = query
+  return { ...question, id, status, outcome, problems: isProblems ? ('true' as const) : undefined }
 }

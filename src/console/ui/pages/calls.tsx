@@ -7,7 +7,7 @@ import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, Choice, Id, PageHead, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
-import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
+import { daySpecs, Filters, setSpecs, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
@@ -16,6 +16,7 @@ import { Amount } from '../parts/values.js'
 import {
   type CallsProps,
   callSpec,
+  entrySpec,
   keptQuestionOf,
   keySpec,
   questionOf,
@@ -81,6 +82,7 @@ function Ledger({ query }: CallsProps) {
           { name: 'sessionId', label: 'Session' },
           referenceSpec,
           ...daySpecs,
+          ...setSpecs(query, [entrySpec]),
         ]}
         query={query}
       />
@@ -107,7 +109,7 @@ function Ledger({ query }: CallsProps) {
                 )}
               </Empty>
             ) : (
-              <EntryTable entries={entries} call={query.call} reload={calls.reload} />
+              <EntryTable entries={entries} query={query} reload={calls.reload} />
             )}
             <Pager pages={pages} next={next} />
           </>
@@ -117,8 +119,8 @@ function Ledger({ query }: CallsProps) {
   )
 }
 
-function EntryTable(props: { entries: readonly EntryView[]; call: string | undefined; reload: () => void }) {
-  const { entries, call, reload } = props
+function EntryTable(props: CallsProps & { entries: readonly EntryView[]; reload: () => void }) {
+  const { entries, query, reload } = props
   const isForOperator = isOperator(useSession().viewer)
   const actions = useActions(reload)
   const refund = ({ id, charge, facts }: EntryView): void => {
@@ -147,7 +149,8 @@ function EntryTable(props: { entries: readonly EntryView[]; call: string | undef
       },
     })
   }
-  const opened = call ? entries.find(({ facts }) => facts?.requestId === call) : undefined
+  const { call, entry } = query
+  const opened = entries.find(({ id, facts }) => id === entry || (call && facts?.requestId === call))
   return (
     <Table
       caption="Entries of the ledger, newest first"

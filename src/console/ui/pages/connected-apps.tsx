@@ -7,7 +7,7 @@ import { useLoad } from '../base/use-load.js'
 import { Badge, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import { ConnectedAppHistory } from '../parts/connected-app-history.js'
 import type { FieldSpec } from '../parts/fields.js'
-import { Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Filters, setSpecs, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
@@ -24,14 +24,17 @@ const PERIODS = ['month', 'week', 'day'] as const
 /** The apps that users have let spend their credits: the terms, the spend, the devices, and how to cut them off. */
 export function ConnectedApps({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
-  const { account, appId } = query
+  const { account, appId, connected } = query
   const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
-  const question = { account, appId, shown }
+  const question = { account, appId, connectedAppId: connected, shown }
   const pages = usePages(question)
   const listed = useLoad('connected-apps', { ...question, after: pages.after })
   const uncapped = listed.data?.connectedApps.filter(({ cap }) => cap === undefined) ?? []
   const spend = useKeySpend(uncapped.map(({ id }) => id))
-  const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
+  const specs = [
+    ...useSubjectSpecs().filter(({ name }) => name !== 'model'),
+    ...setSpecs(query, [{ name: 'connected', label: 'Connected app' }]),
+  ]
   const actions = useActions(listed.reload)
   /** To an operator, the connections of several accounts to one app look alike without the account. */
   const titleOf = (row: ConnectedAppView): string =>
@@ -104,7 +107,11 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
         {({ connectedApps: rows, next }) =>
           rows.length === 0 ? (
             <Empty
-              title={account || appId ? 'No connected app matches these filters.' : 'No app is connected.'}
+              title={
+                account || appId || connected
+                  ? 'No connected app matches these filters.'
+                  : 'No app is connected.'
+              }
             >
               An app is listed here when its user has connected it from the app itself.
             </Empty>

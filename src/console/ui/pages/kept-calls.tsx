@@ -4,12 +4,12 @@ import { useLoad } from '../base/use-load.js'
 import { Id, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
 import type { FieldSpec } from '../parts/fields.js'
-import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
+import { daySpecs, Filters, setSpecs, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { Amount } from '../parts/values.js'
-import { type CallsProps, callSpec, keptQuestionOf, keySpec } from './call-filters.js'
+import { type CallsProps, callSpec, idSpec, keptQuestionOf, keySpec } from './call-filters.js'
 import { Incidents } from './events.js'
 
 const endSpecs: readonly FieldSpec[] = [
@@ -29,7 +29,10 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
   const none = isProblems ? 'Nothing has gone wrong.' : 'No call has ended yet.'
   return (
     <>
-      <Filters specs={[...specs, keySpec, callSpec, ...endSpecs, ...daySpecs]} query={query} />
+      <Filters
+        specs={[...specs, keySpec, callSpec, ...endSpecs, ...daySpecs, ...setSpecs(query, [idSpec])]}
+        query={query}
+      />
       <Listing what="calls" loaded={calls}>
         {({ calls: found, next }) => (
           <>
@@ -40,7 +43,7 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
                   : 'Calls appear here when they end, including those that were refused.'}
               </Empty>
             ) : (
-              <KeptCallTable calls={found} call={query.call} />
+              <KeptCallTable calls={found} query={query} />
             )}
             <Pager pages={pages} next={next} />
           </>
@@ -51,13 +54,14 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
   )
 }
 
-function KeptCallTable({ calls, call }: { calls: readonly CallView[]; call: string | undefined }) {
+function KeptCallTable({ calls, query: { call, id } }: CallsProps & { calls: readonly CallView[] }) {
+  const opened = calls.find(({ key, requestId }) => key === id || (call && requestId === call))
   return (
     <Table
       caption="Calls, newest first"
       rows={calls}
       keyOf={({ key }) => key}
-      openKey={call ? calls.find(({ requestId }) => requestId === call)?.key : undefined}
+      openKey={opened?.key}
       columns={[
         { head: 'Time', cell: ({ at }) => <Time at={at} /> },
         { head: 'Ended', cell: ({ explanation }) => <EndBadge of={explanation} /> },

@@ -7,7 +7,7 @@ import { useLoad } from '../base/use-load.js'
 import { Button, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import type { Values } from '../parts/dialogs.js'
 import type { FieldSpec, Found } from '../parts/fields.js'
-import { Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Filters, setSpecs, useSubjectSpecs } from '../parts/filters.js'
 import { appOption, seenTerms, useFoundAccounts, useFoundApps } from '../parts/found.js'
 import { hintOf, KeyName, KeyRole, KeyState, nameOf } from '../parts/key-cells.js'
 import { Limits } from '../parts/limits.js'
@@ -17,6 +17,7 @@ import { dayEnd, needed, newLimits } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { useKeySpend } from '../parts/use-key-spend.js'
+import { keySpec } from './call-filters.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'In use' },
@@ -32,9 +33,9 @@ const NONE = {
 
 export function Keys({ query }: { query: Place['query'] }) {
   const { viewer } = useSession()
-  const { account, appId, metadata } = query
+  const { account, appId, key: credentialId, metadata } = query
   const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
-  const question = { account, appId, metadata, shown }
+  const question = { account, appId, credentialId, metadata, shown }
   const pages = usePages(question)
   const keys = useLoad('keys', { ...question, after: pages.after })
   const spend = useKeySpend(keys.data?.credentials.map(({ credentialId }) => credentialId) ?? [])
@@ -45,6 +46,7 @@ export function Keys({ query }: { query: Place['query'] }) {
   const specs = [
     ...useSubjectSpecs().filter(({ name }) => name !== 'model'),
     ...(isOperator(viewer) ? [{ name: 'metadata', label: 'Metadata', placeholder: 'team=blue' }] : []),
+    ...setSpecs(query, [keySpec]),
   ]
   const actions = useActions(keys.reload)
   const own = account ?? ownAccount(viewer)
@@ -208,7 +210,11 @@ export function Keys({ query }: { query: Place['query'] }) {
       <Listing what="keys" loaded={keys}>
         {({ credentials, limits, next }) =>
           credentials.length === 0 ? (
-            <Empty title={account || appId || metadata ? 'No key matches these filters.' : NONE[shown]}>
+            <Empty
+              title={
+                account || appId || credentialId || metadata ? 'No key matches these filters.' : NONE[shown]
+              }
+            >
               Make one with “New API key”, and use it in the program that makes the calls.
             </Empty>
           ) : (
@@ -239,7 +245,9 @@ export function Keys({ query }: { query: Place['query'] }) {
                 actions={(key) =>
                   key.revokedAt === undefined && (
                     <>
-                      <RowButton label="Replace" of={nameOf(key)} onPress={() => reissue(key)} />
+                      {key.source === undefined && (
+                        <RowButton label="Replace" of={nameOf(key)} onPress={() => reissue(key)} />
+                      )}
                       <RowButton label="Revoke" of={nameOf(key)} onPress={() => revoke(key)} />
                     </>
                   )

@@ -3,9 +3,11 @@ import type { RouteFlaw, RouteHealth } from '../../../contracts/route-health.js'
 import type { LiveReply } from '../../protocol.js'
 import { read } from '../base/api.js'
 import { formatDuration } from '../base/format.js'
+import type { Place } from '../base/place.js'
 import { asProblem, type Problem } from '../base/problem.js'
 import { isOperator, useSession } from '../base/session.js'
 import { Badge, Id, PageHead, Time } from '../parts/basics.js'
+import { Filters } from '../parts/filters.js'
 import { Empty, Loading, ProblemNotice } from '../parts/notice.js'
 import { type Column, Table } from '../parts/table.js'
 import { Amount } from '../parts/values.js'
@@ -14,9 +16,11 @@ const EVERY_MS = 1_000
 const AFTER_PROBLEM_MS = 5_000
 
 /** Asks again after each reply, but not while the page is hidden. */
-function useLive(): { data?: LiveReply; problem?: Problem } {
+function useLive(holdId: string | undefined): { data?: LiveReply; problem?: Problem } {
   const [state, setState] = useState<{ data?: LiveReply; problem?: Problem }>({})
   useEffect(() => {
+    // The calls of another filter are not those of this one.
+    setState({})
     const controller = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     // Only one timer, even if a page that was hidden meanwhile has asked twice.
@@ -27,7 +31,7 @@ function useLive(): { data?: LiveReply; problem?: Problem } {
     const ask = (): void => {
       clearTimeout(timer)
       if (document.hidden) return
-      read('live', {}, controller.signal)
+      read('live', { holdId }, controller.signal)
         .then((data) => {
           setState({ data })
           askIn(EVERY_MS)
@@ -45,28 +49,38 @@ function useLive(): { data?: LiveReply; problem?: Problem } {
       clearTimeout(timer)
       document.removeEventListener('visibilitychange', ask)
     }
-  }, [])
+  }, [holdId])
   return state
 }
 
-export function Live() {
-  const { data, problem } = useLive()
+export function Live({ query }: { query: Place['query'] }) {
+  const hold = query.hold === '' ? undefined : query.hold
+  const { data, problem } = useLive(hold)
   const { viewer } = useSession()
   return (
     <>
       <PageHead title="Live" lead="Calls in flight, refreshed once a second. Times are in UTC." />
+      {hold !== undefined && <Filters specs={[{ name: 'hold', label: 'Hold' }]} query={query} />}
       {problem !== undefined && <ProblemNotice problem={problem} />}
       {data === undefined ? (
         problem === undefined && <Loading what="calls in flight" />
       ) : (
         <>
-          <section>
-            <h2>
-              In flight here: {data.inFlight.filter(({ isHere }) => isHere).length}
-              {data.isCut && ' and more'}
-            </h2>
-            <InFlight data={data} />
-          </section>
+          {hold !== undefined && data.inFlight.length === 0 && (
+            <Empty title="This hold is no longer open.">
+              It was settled by a charge, or released or expired without one. Clear the filter to see the
+              calls in flight.
+            </Empty>
+          )}
+          {(hold === undefined || data.inFlight.some(({ isHere }) => isHere)) && (
+            <section>
+              <h2>
+                In flight here: {data.inFlight.filter(({ isHere }) => isHere).length}
+                {data.isCut && ' and more'}
+              </h2>
+              <InFlight data={data} />
+            </section>
+          )}
           <HeldElsewhere data={data} />
           {isOperator(viewer) && (
             <section>

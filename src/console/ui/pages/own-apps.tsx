@@ -1,9 +1,11 @@
 import type { OwnAppView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { formatCount } from '../base/format.js'
+import type { Place } from '../base/place.js'
 import { useLoad } from '../base/use-load.js'
 import { appFields, logoForm, readAppFields } from '../parts/app-fields.js'
 import { Badge, Button, PageHead, RowButton } from '../parts/basics.js'
+import { Filters } from '../parts/filters.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
@@ -11,9 +13,10 @@ import { useActions } from '../parts/use-actions.js'
 import { Amount, Markup, ModelList, NamedId } from '../parts/values.js'
 
 /** The apps that the viewer publishes, with their users, calls and earnings. */
-export function OwnApps() {
-  const pages = usePages('own-apps')
-  const apps = useLoad('user-apps', { after: pages.after })
+export function OwnApps({ query }: { query: Place['query'] }) {
+  const id = query.app === '' ? undefined : query.app
+  const pages = usePages(`own-apps ${id ?? ''}`)
+  const apps = useLoad('user-apps', { id, after: pages.after })
   const models = useLoad('models', {})
   const actions = useActions(apps.reload)
   const known = models.data?.models.map(({ id }) => id)
@@ -74,10 +77,13 @@ export function OwnApps() {
         </Button>
       </PageHead>
       {models.problem !== undefined && <ProblemNotice problem={models.problem} onRetry={models.reload} />}
+      {id !== undefined && <Filters specs={[{ name: 'app', label: 'App', hint: 'Its id.' }]} query={query} />}
       <Listing what="your apps" loaded={apps}>
         {({ ownApps, next }) =>
           ownApps.length === 0 ? (
-            <Empty title="You have no app yet.">Publish one to let users connect it.</Empty>
+            <Empty title={id === undefined ? 'You have no app yet.' : 'You have no app with this id.'}>
+              Publish one to let users connect it.
+            </Empty>
           ) : (
             <>
               <Table

@@ -70,6 +70,11 @@ export function useSubjectSpecs({ hasApp = true }: { hasApp?: boolean } = {}): r
   ]
 }
 
+/** Returns the fields that the address has a value for. A search sets them; nobody types such an id. */
+export function setSpecs(query: Place['query'], specs: readonly FieldSpec[]): readonly FieldSpec[] {
+  return specs.filter(({ name }) => query[name])
+}
+
 export const daySpecs: readonly FieldSpec[] = [
   { name: 'fromDay', label: 'From', kind: 'date' },
   { name: 'toDay', label: 'To', kind: 'date' },

@@ -4,13 +4,15 @@ import { ModelList } from './values.js'
 
 export const hintOf = ({ prefix, lastFour }: KeyView): string => `${prefix}…${lastFour}`
 
-export const nameOf = (key: KeyView): string => key.label ?? hintOf(key)
+/** The start of the id, if it has no token of its own to tell it by. */
+export const nameOf = (key: KeyView): string =>
+  key.label ?? (key.source === undefined ? hintOf(key) : `${key.source} ${key.credentialId.slice(0, 8)}`)
 
 export function KeyName({ of }: { of: KeyView }) {
   return (
     <>
       {of.label !== undefined && <span>{of.label} </span>}
-      <code>{hintOf(of)}</code>
+      <code>{of.source === undefined ? hintOf(of) : of.credentialId}</code>
       {of.metadata !== undefined && <div class="hint">{pairsOf(of.metadata)}</div>}
     </>
   )
@@ -21,7 +23,8 @@ const pairsOf = (metadata: NonNullable<KeyView['metadata']>): string =>
     .map(([name, value]) => `${name}: ${value}`)
     .join(', ')
 
-export function KeyRole({ of: { kind, appId, allowedModels } }: { of: KeyView }) {
+export function KeyRole({ of: { kind, source, appId, allowedModels } }: { of: KeyView }) {
+  if (source === 'session') return <>session of a page{appId !== undefined && `, app ${appId}`}</>
   if (kind === 'access-token') return <>app {appId}</>
   if (allowedModels === undefined) return <>API key</>
   return (

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { SIGNED_OUT_EVENT, signOut } from '../base/api.js'
 import { hrefOf } from '../base/place.js'
 import { asProblem } from '../base/problem.js'
 import { useSession } from '../base/session.js'
 import { withdrawTokens } from '../base/use-token.js'
 import { Button } from './basics.js'
+import { Search } from './search.js'
 
 export interface NavigationLink {
   readonly path: string
@@ -27,6 +28,7 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
   const [isOpen, setOpen] = useState(false)
   const before = useRef(current)
   const menu = useRef<HTMLButtonElement>(null)
+  const search = useSearch()
   // A layout effect: a later one would take the focus from an element of the new page that somebody already uses.
   useLayoutEffect(() => {
     document.title = `${title} · Console`
@@ -52,6 +54,7 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
       </button>
       <header class="bar">
         <span class="wordmark">compat-router</span>
+        <Button onPress={search}>Search</Button>
         <button
           ref={menu}
           type="button"
@@ -65,6 +68,9 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
       </header>
       <nav id="navigation" class={`navigation ${isOpen ? 'is-open' : ''}`} aria-label="Pages of the console">
         <span class="wordmark">compat-router</span>
+        <button type="button" class="button search-button" onClick={search} aria-keyshortcuts={SHORTCUT.keys}>
+          Search <kbd>{SHORTCUT.label}</kbd>
+        </button>
         <ul>
           {links.map(({ path, label, startsGroup }) => (
             <li key={path} class={startsGroup ? 'group' : ''}>
@@ -88,6 +94,28 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
       </p>
     </div>
   )
+}
+
+const SHORTCUT = /^(Mac|iP)/.test(navigator.platform)
+  ? { label: '⌘ K', keys: 'Meta+K' }
+  : { label: 'Ctrl K', keys: 'Control+K' }
+
+/** Returns what opens the search, as Ctrl-K and Cmd-K do on every page. */
+function useSearch(): () => void {
+  const { open } = useSession()
+  const search = useCallback(() => open((close) => <Search onClose={close} />), [open])
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+      if (event.altKey || event.shiftKey) return
+      event.preventDefault()
+      // A form may be half filled in, and a token is shown once.
+      if (document.querySelector('dialog[open]') === null) search()
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [search])
+  return search
 }
 
 /** Not a link, since the hash of the address names the page. */
