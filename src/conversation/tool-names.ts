@@ -95,14 +95,14 @@ const CHAT_SETTINGS = {
 export const NAMES_IN_CHAT: NamePlace = { ...CHAT_SETTINGS, messages: [CHAT_MESSAGE] }
 
 /** Where a conversation has them. */
-export const NAMES_IN_CONVERSATION = {
+export const NAMES_IN_CONVERSATION: NamePlace = {
   turns: [{ toolCalls: [{ name: NAME }] }],
   settings: {
     tools: [{ name: NAME }],
     toolChoice: { name: NAME, tools: [{ name: NAME }] },
     others: CHAT_SETTINGS,
   },
-} as const satisfies PlaceIn<ConversationRequest>
+} satisfies PlaceIn<ConversationRequest>
 
 const RESPONSES_TOOL = ({ type }: JsonObject): NamePlace | undefined => {
   if (type === 'namespace') return { tools: [RESPONSES_TOOL] }
