@@ -49,5 +49,6 @@ describe('the benchmark figures', () => {
 
   it('are not compared with a value that was not measured', () => {
     expect(judge([report('json-50', 'rate', { http: [1] })])).toEqual([])
+    expect(judge([report('json-50', 'rate', { http: [1], portkey: [0] })])).toEqual([])
   })
 })

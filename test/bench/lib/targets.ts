@@ -75,6 +75,8 @@ export function judge(reports: readonly ScenarioReport[]): Verdict[] {
       const { by } = goal.against
       values = own.map((value, round) => (by === 'ratio' ? value / others[round]! : value - others[round]!))
     }
+    // A system that served nothing is no measure.
+    if (!values.every(Number.isFinite)) return []
     const value = median(values)
     const reaches = (mark: number): boolean => (goal.better === 'higher' ? value >= mark : value <= mark)
     const verdict = reaches(goal.aim ?? goal.floor)
