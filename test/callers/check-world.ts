@@ -329,7 +329,8 @@ function checkWhole(world: World, healthBefore: ReturnType<World['health']>, vio
 function checkUse(world: World, violate: Violate): void {
   for (const [account, limits] of Object.entries(world.scenario.limits)) {
     const calls = world.calls.filter(({ plan }) => plan.account === account)
-    const asked = calls.filter(({ arrivals }) => arrivals.length > 0).length
+    // Counts on the caller's own key are asked for as well, and count no request.
+    const asked = calls.filter(({ arrivals, plan }) => arrivals.length > 0 && plan.api !== 'count').length
     const charged = calls.reduce((sum, call) => sum + moneyOf(world, call).charged, 0n)
     for (const { amount, id, per, unit } of limits) {
       if (per !== 'total') continue

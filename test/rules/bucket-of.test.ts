@@ -15,7 +15,7 @@ it("a limit's bucket is the same for another amount, and for the default time zo
   expect(bucketOf(unzoned)).toBe(bucketOf({ ...LIMIT, zone: 'UTC' }))
 })
 
-it("a limit's bucket differs for another id, unit, period or time zone", () => {
+it("a limit's bucket differs for another id, owner, unit, period or time zone", () => {
   const others: readonly Partial<Limit>[] = [
     {},
     { id: 'team:credits/month/Asia/Tokyo' },
@@ -24,6 +24,9 @@ it("a limit's bucket differs for another id, unit, period or time zone", () => {
     { per: 'week' },
     { per: 'total' },
     { zone: 'Asia/Seoul' },
+    { of: 'account', ownerId: 'alice' },
+    { of: 'app', ownerId: 'alice' },
+    { of: 'account', ownerId: 'bob' },
   ]
   expect(new Set(others.map((other) => bucketOf({ ...LIMIT, ...other }))).size).toBe(others.length)
 })

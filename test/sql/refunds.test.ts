@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import type { Posting } from '../../src/contracts/index.js'
+import { bucketOf } from '../../src/rules/bucket-of.js'
 import { refundPostings } from '../../src/sql/refund-shares.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createFacts, createHold, createSettle } from '../helpers/ledger-requests.js'
@@ -269,7 +270,10 @@ describe.each(engineNames)('refunds on %s', (name) => {
       const limit = { id, of, ownerId: credentialId, unit: units[index]!, amount: '1000' }
       await admin.limits.put({ ...limit, per: 'total' })
     }
-    const buckets = ids.map((id, index) => ({ bucket: `${id}:${units[index]}/total`, unit: units[index]! }))
+    const buckets = (await admin.limits.list()).map((limit) => ({
+      bucket: bucketOf(limit),
+      unit: limit.unit,
+    }))
     const pay = async (holdId: string) => {
       const windows = [[0, 8_640_000_000_000_000]] as const
       const amounts = [1_001n, 1n, 18n]
