@@ -102,8 +102,10 @@ describe('on the connected apps page, a user', { timeout: 120_000 }, () => {
     const open = () => page.getByRole('button', { name: 'Change the cap of Notes' }).click()
     await open()
     const form = dialog(page, 'Cap of Notes')
-    const amount = form.getByLabel('At most, credits (required)')
+    const amount = form.getByLabel('At most, credits per month (required)')
     await amount.fill('')
+    // Another period or zone would count from 0.
+    expect(await form.locator('[name="per"], [name="zone"]').count()).toBe(0)
     await form.getByRole('button', { name: 'Save' }).click()
     await form.locator('[name="amount"]:invalid:focus').waitFor()
     await amount.fill('10.000000001')
