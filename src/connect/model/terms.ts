@@ -72,8 +72,8 @@ function markupOf({ basisPoints, flat }: MarkupTerms): Markup {
 }
 
 /**
- * Returns all models of the catalogue, or those with these ids, in this order. Omits models that the catalogue lacks, and rows that are
- * no models, which the router reports.
+ * Returns all models of the catalogue, or those with these ids, in this order. Omits models that the catalogue lacks, and
+ * rows that are no models, which the router reports.
  */
 export async function modelsOf(catalogue: CatalogueStore, ids: AppModels): Promise<readonly Model[]> {
   const models = await catalogue.list({ requestId: 'connect', signal: new AbortController().signal })
