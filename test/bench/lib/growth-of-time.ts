@@ -8,7 +8,7 @@ export const MOST_GROWTH = 6
 const TIMES = 5
 const FIRST_SIZE = 64
 /** How often a growth that is too large is measured again, at twice the size if a limit allows. */
-const REPEATS = 2
+const REPEATS = 3
 
 export interface Growth {
   readonly size: number
