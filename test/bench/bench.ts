@@ -1,6 +1,7 @@
 /** `npm run bench`: the router compared with the limit and a peer, in interleaved rounds. See README.md. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { choose, readNames, readNumber, runMain, say } from './lib/arguments.js'
 import {
@@ -13,6 +14,7 @@ import {
 } from './lib/ledger-scenario.js'
 import { describeMachine, machineLine } from './lib/machine.js'
 import { measureLoad, measureMemory, warmUp } from './lib/measure.js'
+import { isPeerName } from './lib/peers.js'
 import { type Program, programCommand, startProgram } from './lib/program.js'
 import { format, type ScenarioReport, scenarioTable, verdictTable } from './lib/report.js'
 import { type Sample, SCENARIOS, type Scenario } from './lib/scenarios.js'
@@ -36,6 +38,7 @@ const HELP = `npm run bench -- [options]
 `
 
 const WARM_UP_MS = 2_000
+const WAKE_MS = 200
 
 interface Settings {
   readonly scenarios: readonly (Scenario | (typeof LEDGER_SCENARIOS)[number])[]
@@ -98,6 +101,11 @@ async function runScenario(
   return { scenario: scenario.name, title: scenario.title, samples }
 }
 
+interface Running {
+  readonly name: string
+  readonly target: Target
+}
+
 type Keep = (round: number, system: string, sample: Sample) => void
 
 /** All systems run at once and get load in turn. Each round begins with another. */
@@ -108,23 +116,47 @@ async function interleaveLoad(
   { upstream, load }: Feeders,
   keep: Keep,
 ): Promise<void> {
-  const running: { name: string; target: Target }[] = []
+  const running: Running[] = []
   try {
     for (const system of systems) {
       const nodeArguments = profileArguments(settings.profile, scenario, system)
       running.push({ name: system.name, target: await system.start(upstream, { nodeArguments }) })
     }
-    for (const { target } of running) {
-      await warmUp(scenario, target, load, WARM_UP_MS)
+    for (const { name, target } of running) {
+      await withoutPeers(running, name, () => warmUp(scenario, target, load, WARM_UP_MS))
     }
     for (let round = 0; round < settings.rounds; round++) {
       const first = round % running.length
       for (const { name, target } of [...running.slice(first), ...running.slice(0, first)]) {
-        keep(round, name, await measureLoad(scenario, target, load, settings.measureMs))
+        const measure = () => measureLoad(scenario, target, load, settings.measureMs)
+        keep(round, name, await withoutPeers(running, name, measure))
       }
     }
   } finally {
     for (const { target } of running) await target.stop()
+  }
+}
+
+/**
+ * Runs a step of one system while all other peers are stopped. Some peers work on for long after their replies, which
+ * would take processor time from the others.
+ */
+async function withoutPeers<Result>(
+  running: readonly Running[],
+  name: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const others = running.filter((other) => other.name !== name && isPeerName(other.name))
+  const signalAll = (signal: NodeJS.Signals) => {
+    for (const { target } of others) process.kill(target.program.processId, signal)
+  }
+  signalAll('SIGSTOP')
+  try {
+    // A system that was stopped itself first closes the connections that timed out meanwhile.
+    await delay(WAKE_MS)
+    return await run()
+  } finally {
+    signalAll('SIGCONT')
   }
 }
 
