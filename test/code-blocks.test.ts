@@ -382,7 +382,7 @@ describe('a code block of the documents', () => {
     expect(asynchronous.length).toBeGreaterThan(3)
     for (const { text } of asynchronous) {
       expect(text).toContain(
-        "import express from 'express' // 5: in Express 4, an async handler that rejects ends the process\n",
+        "// Express 5: in Express 4, an async handler that rejects ends the process\nimport express from 'express'\n",
       )
     }
   })

@@ -233,3 +233,22 @@ describe.each(documents)('the document %s', (name) => {
     expect(broken).toEqual([])
   })
 })
+
+describe('the code of the documents', () => {
+  // The column of a page is that wide. Signatures come from declarations, and strings cannot be broken.
+  it.each(documents.slice(0, 1).concat(documents.filter((name) => name.startsWith('docs/'))))(
+    'fits 80 characters: %s',
+    (name) => {
+      const wide = codeBlocks(read(name))
+        .filter(
+          ({ directives, language }) =>
+            /^(?:[jt]sx?|json)$/.test(language) &&
+            directives.check !== 'signatures' &&
+            directives.shows === undefined,
+        )
+        .flatMap(({ text }) => text.split('\n'))
+        .filter((line) => line.length > 80 && !/^ *(['"`])[^ ]*\1,?$/.test(line))
+      expect(wide).toEqual([])
+    },
+  )
+})
