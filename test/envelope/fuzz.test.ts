@@ -2,10 +2,11 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { EnvelopePublicKey } from '../../src/envelope/index.js'
+import { isLong } from '../helpers/long.js'
 import { craftEnvelope } from './craft.js'
 import { NOW, open, PROVIDER_KEY, published, RIGHT } from './fixtures.js'
 
-const RUNS = 10_000
+const RUNS = isLong ? 10_000 : 2_500
 const SEED = 20261121
 
 const [p256, x25519] = published as [EnvelopePublicKey, EnvelopePublicKey]

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
+import { isLong } from '../helpers/long.js'
 import { createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import type { RouterStart } from '../helpers/router-process.js'
 import { startRouter } from '../helpers/start-router.js'
@@ -77,21 +78,24 @@ describe('a process that serves the fetch handler on PostgreSQL', () => {
     expect([await spent(), await held()]).toEqual([COST, 0n])
   })
 
-  it('goes on with a reply that was frozen until its hold had been freed, and charges it once', async () => {
-    const [frozen, other] = [await start('never'), await start('never')]
-    const call = await frozen.open(token)
-    const before = await held()
-    frozen.signal('SIGSTOP')
-    await expect.poll(held).toBe(0n)
-    expect(await other.call(token)).toContain('[DONE]')
-    frozen.signal('SIGCONT')
-    await expect.poll(held).toBe(before)
-    frozen.finish()
-    expect(await call.text).toContain('[DONE]')
-    expect([await spent(), await held()]).toEqual([COST * 2n, 0n])
-  })
+  it.runIf(isLong)(
+    'goes on with a reply that was frozen until its hold had been freed, and charges it once',
+    async () => {
+      const [frozen, other] = [await start('never'), await start('never')]
+      const call = await frozen.open(token)
+      const before = await held()
+      frozen.signal('SIGSTOP')
+      await expect.poll(held).toBe(0n)
+      expect(await other.call(token)).toContain('[DONE]')
+      frozen.signal('SIGCONT')
+      await expect.poll(held).toBe(before)
+      frozen.finish()
+      expect(await call.text).toContain('[DONE]')
+      expect([await spent(), await held()]).toEqual([COST * 2n, 0n])
+    },
+  )
 
-  it('charges a client that left while it was frozen, when it goes on', async () => {
+  it.runIf(isLong)('charges a client that left while it was frozen, when it goes on', async () => {
     const frozen = await start('never')
     await start('never')
     const call = await frozen.open(token)

@@ -7,7 +7,7 @@ import { PLANTS } from './plants.js'
 import { runMutant } from './run.js'
 
 const FIRST_SEED = 20_260_101
-const MUTANTS = 1_000
+const MUTANTS = isLong ? 1_000 : 400
 const ASSEMBLED = 12
 const AT_ONCE = 16
 const LONG_MS = 180_000

@@ -18,7 +18,7 @@ import { bytesOf } from '../recordings/recording.js'
 
 const EVENT_BYTES = 1_048_576
 /** Every place in the long form. Lines have all lengths, so the cuts of the short form fall on all kinds of places. */
-const EVERY = isLong ? 1 : 3
+const EVERY = isLong ? 1 : 7
 const MODEL = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
 const OPTIONS = {
   counter: byteRatioCounter,

@@ -22,7 +22,7 @@ import { MODEL } from '../wire/service.js'
 const EVENT_BYTES = 1_048_576
 
 /** Every place in the long form. Lines have all lengths, so the cuts of the short form fall on all kinds of places. */
-const EVERY = isLong ? 1 : 3
+const EVERY = isLong ? 1 : 7
 
 const streams = [...responseStreams, ...chatStreams, ...messageStreams]
 type Language = (typeof streams)[number]['language']

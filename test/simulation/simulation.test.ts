@@ -4,7 +4,7 @@ import { PLANTS } from './plants.js'
 import { run } from './run.js'
 
 /** A run is a world of about three calls. */
-const RUNS = isLong ? 5_500 : 1_000
+const RUNS = isLong ? 5_500 : 500
 const MOST_RUNS_FOR_A_PLANT = 1_500
 const FIRST_SEED = 20_260_101
 const LONG_MS = 240_000

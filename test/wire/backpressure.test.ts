@@ -117,7 +117,7 @@ test.each([
   async (_what, text, tls) => {
     // Nobody trusts the certificate of the test's provider.
     if (tls) vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
-    const total = 96 * MEBIBYTE
+    const total = 48 * MEBIBYTE
     const { end, most, received, sent, taken } = await heldUp(text, total, tls)
     // The difference contains all that the process read from the provider, and the kernel's buffers of both
     // connections.

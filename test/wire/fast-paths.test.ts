@@ -6,7 +6,7 @@ import { createScenario } from './fast-paths/scenario.js'
 import { OPENING } from './fast-paths/settings.js'
 import { type Played, type Side, startSide } from './fast-paths/side.js'
 
-const runs = Number(process.env.FAST_PATHS_RUNS ?? (isLong ? 30 : 8))
+const runs = Number(process.env.FAST_PATHS_RUNS ?? (isLong ? 30 : 4))
 /** About half as often as seeds make it on average, so that no path goes untested. */
 const LEAST_TIMES_A_RUN = 5
 const firstSeed = Number(process.env.FAST_PATHS_SEED ?? 20_260_101)

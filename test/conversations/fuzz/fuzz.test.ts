@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isLong } from '../../helpers/long.js'
 import { lineOf, Player } from './play.js'
 
-const COUNT = isLong ? 500 : 150
+const COUNT = isLong ? 500 : 60
 let player: Player
 
 beforeAll(async () => {
