@@ -14,22 +14,26 @@ export const PLAIN_NAME: NameRule = { fitting: /^[a-z_][\w-]{0,63}$/i, mostChars
 const MOST_CHARS = 128
 const DIGEST_CHARS = 8
 
-/** Returns a name of ASCII letters, digits, `_` and `-` that no digit or hyphen begins. */
+/**
+ * Returns a name of ASCII letters, digits, `_` and `-` that no digit or hyphen begins. Of a name that is too long
+ * everywhere, only a beginning that still is.
+ */
 function spelled(name: string): string {
-  const clean = name.replace(/[^\w-]/g, '_')
+  const clean = name.slice(0, MOST_CHARS + 1).replace(/[^\w-]/g, '_')
   return /^[\d-]/.test(clean) ? `_${clean}` : clean
 }
 
-function withDigest(name: string, mostChars: number, time: number): string {
-  const digest = createHash('sha256')
-    .update(`${name}${time === 0 ? '' : time}`)
-    .digest('hex')
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex')
+
+function withDigest(name: string, mostChars: number, digest: string): string {
   return `${spelled(name).slice(0, mostChars - DIGEST_CHARS - 1)}_${digest.slice(0, DIGEST_CHARS)}`
 }
 
 /** Returns the longest name that a provider may get instead of this one. Undefined if every provider gets this one. */
 export function longestName(name: string): string | undefined {
-  return name === '' || PLAIN_NAME.fitting.test(name) ? undefined : withDigest(name, MOST_CHARS, 0)
+  return name === '' || PLAIN_NAME.fitting.test(name)
+    ? undefined
+    : withDigest(name, MOST_CHARS, digestOf(name))
 }
 
 /**
@@ -43,8 +47,11 @@ export function fittingNames(names: ReadonlySet<string>, rule: NameRule): Readon
   for (const name of names) {
     if (name === '' || fitting.test(name)) continue
     let fitted = spelled(name)
-    for (let time = 0; fitted.length > mostChars || used.has(fitted); time++)
-      fitted = withDigest(name, mostChars, time)
+    // A long name is hashed once, however many others have the names that it would get.
+    for (let digest = ''; fitted.length > mostChars || used.has(fitted); ) {
+      digest = digestOf(digest === '' ? name : digest)
+      fitted = withDigest(name, mostChars, digest)
+    }
     used.add(fitted)
     sent.set(name, fitted)
   }

@@ -10,6 +10,7 @@ import {
   PLAIN_NAME,
   renamed,
 } from '../conversation/tool-names.js'
+import { MAX_NAME_CHARS } from '../protocol/request-fields/reading.js'
 
 /** The names of tools that each API takes. Gemini, Kimi and the AI SDK's other models have narrower rules. */
 export const TOOL_NAMES = {
@@ -42,7 +43,9 @@ export function withFittingNames<Request extends ProviderRequest>(
     const { request } = call
     if (allFit(request, place, rule)) return run(call, take)
     const sent = fittingNames(namesIn(request, place), rule)
-    const names = new Map([...sent].map(([name, fitted]) => [fitted, name]))
+    const names = new Map<string, string>()
+    // A name of the history may be longer than a tool's. In a reply it stays as it was sent.
+    for (const [name, fitted] of sent) if (name.length <= MAX_NAME_CHARS) names.set(fitted, name)
     const fitting = { ...call, request: renamed(request, place, (name) => sent.get(name) ?? name) }
     let areKnown = false
     return run(fitting, (events, heldBytes) => {

@@ -8,6 +8,7 @@ import {
   PLAIN_NAME,
   renamed,
 } from '../../src/conversation/tool-names.js'
+import { cpuMsOf } from '../helpers/cpu-time.js'
 
 const shout = (name: string) => name.toUpperCase()
 const fitting = (...names: string[]) => Object.fromEntries(fittingNames(new Set(names), PLAIN_NAME))
@@ -39,6 +40,17 @@ describe('names of tools within the limits of an API', () => {
     const sent = fitting(...names)
     expect(new Set(names.map((name) => sent[name] ?? name)).size).toBe(4)
     expect(sent.a_b).toBeUndefined()
+  })
+
+  it('take time in proportion to the text of all names, whichever are chosen to be in the way', () => {
+    // A name of the history may be of any length. The others are the names that it would get one after the other.
+    const long = '\u0301'.repeat(5_000_000)
+    const inTheWay = new Set([long])
+    for (let others = 0; others < 200; others++) inTheWay.add(fittingNames(inTheWay, PLAIN_NAME).get(long)!)
+    const sent = () => fittingNames(inTheWay, PLAIN_NAME).get(long)
+    expect(cpuMsOf(sent, 500)).toBeLessThan(500)
+    expect(inTheWay.has(sent()!)).toBe(false)
+    expect(cpuMsOf(() => longestName('\\'.repeat(20_000_000)), 500)).toBeLessThan(500)
   })
 
   it('are at most as long as the name with which a prompt is estimated', () => {

@@ -120,3 +120,135 @@ describe('the name of a function that a provider knows by another', () => {
     expect(called.map(({ name }) => name).filter(Boolean)).toEqual([NAME])
   })
 })
+
+describe('the name of a tool that would make a reply long', () => {
+  const parameters = { type: 'object', properties: {} }
+  const SHAPES: Readonly<
+    Record<string, readonly [path: string, param: string, body: (name: string) => object]>
+  > = {
+    'a function of a chat': [
+      '/chat/completions',
+      'tools.0.function.name',
+      (name) => ({ messages: SAID, tools: [{ type: 'function', function: { name, parameters } }] }),
+    ],
+    'a custom tool of a chat': [
+      '/chat/completions',
+      'tools.0.custom.name',
+      (name) => ({ messages: SAID, tools: [{ type: 'custom', custom: { name } }] }),
+    ],
+    'a function of the older form': [
+      '/chat/completions',
+      'functions.0.name',
+      (name) => ({ messages: SAID, functions: [{ name, parameters }] }),
+    ],
+    'a function of Responses': [
+      '/responses',
+      'tools.0.name',
+      (name) => ({ input: 'Read it', store: false, tools: [{ type: 'function', name, parameters }] }),
+    ],
+    'a custom tool of Responses': [
+      '/responses',
+      'tools.0.name',
+      (name) => ({ input: 'Read it', store: false, tools: [{ type: 'custom', name }] }),
+    ],
+    'a namespace': [
+      '/responses',
+      'tools.0.name',
+      (name) => ({
+        input: 'Read it',
+        store: false,
+        tools: [{ type: 'namespace', name, tools: [{ type: 'function', name: 'read', parameters }] }],
+      }),
+    ],
+    'a function in a namespace': [
+      '/responses',
+      'tools.0.tools.0.name',
+      (name) => ({
+        input: 'Read it',
+        store: false,
+        tools: [{ type: 'namespace', name: 'files', tools: [{ type: 'function', name, parameters }] }],
+      }),
+    ],
+    'a namespace that a search has found': [
+      '/responses',
+      'input.1.tools.0.name',
+      (name) => ({
+        store: false,
+        input: [
+          { type: 'tool_search_call', call_id: 'call_1', execution: 'client', arguments: {} },
+          {
+            type: 'tool_search_output',
+            call_id: 'call_1',
+            execution: 'client',
+            tools: [{ type: 'namespace', name, tools: [{ type: 'function', name: 'read', parameters }] }],
+          },
+        ],
+      }),
+    ],
+    'a function that the client adds later': [
+      '/responses',
+      'input.1.tools.0.name',
+      (name) => ({
+        store: false,
+        input: [
+          { type: 'message', role: 'user', content: 'Read it' },
+          { type: 'additional_tools', role: 'developer', tools: [{ type: 'function', name, parameters }] },
+        ],
+      }),
+    ],
+    'a tool of Messages': [
+      '/messages',
+      'tools.0.name',
+      (name) => ({ max_tokens: 100, messages: SAID, tools: [{ name, input_schema: parameters }] }),
+    ],
+  }
+
+  it.each(Object.entries(SHAPES))('is refused before the hold: %s', async (_what, [path, param, body]) => {
+    service = await startService()
+    const ask = (name: string) =>
+      fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ALICE}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: MODEL, ...body(name) }),
+      })
+    const refused = await ask('n'.repeat(513))
+    expect(refused.status).toBe(400)
+    expect(await refused.text()).toContain(`${param} must be a string of at most 512 characters`)
+    expect(service.upstreams[0]!.requests).toEqual([])
+    expect((await ask('n'.repeat(512))).status).toBe(200)
+  })
+
+  it('does not come back if it is only the name of an earlier call', async () => {
+    service = await startService()
+    const asked = `f${'n'.repeat(2_000)}`
+    service.upstreams[0]!.script(async (reply, { body }) => {
+      const [, call] = (
+        body as { messages: readonly { tool_calls?: readonly { function: { name: string } }[] }[] }
+      ).messages
+      const name = call!.tool_calls![0]!.function.name
+      expect(name.length).toBe(64)
+      await perform(
+        answerEvents([
+          {
+            object: 'chat.completion.chunk',
+            choices: [{ index: 0, delta: ofFunction(name, true), finish_reason: null }],
+          },
+          finishChunk('tool_calls'),
+          { object: 'chat.completion.chunk', choices: [], usage: COUNTS },
+        ]),
+        reply,
+      )
+    })
+    const called = { id: 'call_0', type: 'function', function: { name: asked, arguments: '{}' } }
+    const { text } = await events('/chat/completions', {
+      messages: [
+        ...SAID,
+        { role: 'assistant', tool_calls: [called] },
+        { role: 'tool', tool_call_id: 'call_0', content: 'read' },
+      ],
+      tools: [{ type: 'function', function: { name: 'read', parameters } }],
+    })
+    expect(text).toContain('"name":"fnnn')
+    expect(text).not.toContain(asked)
+  })
+})

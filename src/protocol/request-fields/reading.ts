@@ -13,6 +13,8 @@ export interface Unlisted {
 }
 
 const MAX_LEFT_OUT = 20
+/** Of a tool or a namespace. No provider takes more than 128. */
+export const MAX_NAME_CHARS = 512
 const SHOWN_CHARS = 64
 export const TOO_MUCH_JSON = `must be JSON nested no deeper than ${MAX_DEPTH}, and with the other JSON texts of the request of at most ${MAX_VALUES.toLocaleString('en')} values`
 
@@ -75,6 +77,11 @@ function checked(rule: string, isRight: (value: unknown) => boolean): Member {
 }
 
 export const text = checked('a string', (value) => typeof value === 'string')
+/** The name of a tool or of a namespace. Names come back with each call of a reply, so long ones would make it long. */
+export const toolName = checked(
+  `a string of at most ${MAX_NAME_CHARS} characters`,
+  (value) => typeof value === 'string' && value.length <= MAX_NAME_CHARS,
+)
 export const boolean = checked('a boolean', (value) => typeof value === 'boolean')
 /** A JSON Schema or another object of the caller's data, which is sent unchanged. */
 export const data = checked('an object', isObject)

@@ -12,15 +12,16 @@ import {
   oneOf,
   type RequestReading,
   text,
+  toolName,
 } from './reading.js'
 
 const MAX_TOOLS = 1_024
 
-const definition = { name: text, description: text, parameters: data }
+const definition = { name: toolName, description: text, parameters: data }
 const functionDefinition = needing(['name'], { ...definition, strict: boolean })
 const grammar = needing(['syntax', 'definition'], { syntax: oneOf('lark', 'regex'), definition: text })
 const customDefinition = needing(['name'], {
-  name: text,
+  name: toolName,
   description: text,
   format: needing(['type'], { type: oneOf('text', 'grammar'), grammar }),
 })
@@ -51,7 +52,7 @@ export const tools = listOf(tool, MAX_TOOLS)
 
 export const functions = listOf(needing(['name'], definition), MAX_TOOLS)
 
-const namedFunction = needing(['name'], { name: text })
+const namedFunction = needing(['name'], { name: toolName })
 
 const CHOICE_WORDS = new Set(['none', 'auto', 'required', 'any'])
 const TOOL_REFERENCES: ReadonlyMap<unknown, Member> = new Map([

@@ -16,6 +16,7 @@ import {
   oneOf,
   type RequestReading,
   text,
+  toolName,
 } from '../../../protocol/request-fields/reading.js'
 import { message, system } from './blocks.js'
 
@@ -41,7 +42,7 @@ const positive = matching(
 
 const CUSTOM_TOOL = needing(['name', 'input_schema'], {
   type: asItCame,
-  name: text,
+  name: toolName,
   description: text,
   input_schema: data,
   strict: boolean,
@@ -70,7 +71,7 @@ const single = { type: asItCame, disable_parallel_tool_use: boolean }
 const CHOICES: ReadonlyMap<unknown, Member> = new Map([
   ['auto', objectOf(membersOf(single))],
   ['any', objectOf(membersOf(single))],
-  ['tool', needing(['name'], { ...single, name: text })],
+  ['tool', needing(['name'], { ...single, name: toolName })],
   ['none', objectOf(membersOf({ type: asItCame }))],
 ])
 

@@ -17,6 +17,7 @@ import {
   oneOf,
   type RequestReading,
   text,
+  toolName,
 } from '../../../protocol/request-fields/reading.js'
 import { cleanLabel } from '../../../protocol/text.js'
 import { flatName, TOOL_SEARCH } from './tool-names.js'
@@ -43,7 +44,7 @@ const SHOWN_CHARS = 64
 
 const functionTool = needing(['name'], {
   type: asItCame,
-  name: text,
+  name: toolName,
   description: text,
   parameters: data,
   strict: boolean,
@@ -57,7 +58,7 @@ const grammar = needing(['type'], {
 })
 const customTool = needing(['name'], {
   type: asItCame,
-  name: text,
+  name: toolName,
   description: text,
   format: grammar,
   defer_loading: omitted,
@@ -72,7 +73,7 @@ const inNamespace: Member = (value, place, reading) => {
 }
 const namespace = needing(['name', 'tools'], {
   type: asItCame,
-  name: text,
+  name: toolName,
   description: text,
   tools: listOf(inNamespace, MAX_TOOLS, 'tools'),
 })
@@ -196,7 +197,7 @@ function toFunction(name: string, tool: JsonObject): FunctionTool {
 }
 
 const CHOICE_WORDS = oneOf('none', 'auto', 'required')
-const namedReference = needing(['name'], { type: asItCame, name: text, namespace: text })
+const namedReference = needing(['name'], { type: asItCame, name: toolName, namespace: toolName })
 const reference: Member = (value, place, reading) => {
   if (isObject(value) && NAMED_TOOLS.has(value.type)) return namedReference(value, place, reading)
   reading.faults.add(`${place}.type`, 'must be function or custom')

@@ -14,8 +14,10 @@ export const TOOL_SEARCH = 'tool_search'
  */
 export function flatName(namespace: string | undefined, name: string): string {
   if (namespace === undefined || namespace === '') return name
-  const flat = namespace.endsWith(SEPARATOR) ? namespace + name : namespace + SEPARATOR + name
-  if (flat.length <= MAX_CHARS) return flat
-  const hash = createHash('sha256').update(flat).digest('hex').slice(0, HASH_CHARS)
+  const start = namespace.endsWith(SEPARATOR) ? namespace : namespace + SEPARATOR
+  if (start.length + name.length <= MAX_CHARS) return start + name
+  const hash = createHash('sha256').update(start).update(name).digest('hex').slice(0, HASH_CHARS)
+  // Only the beginnings are joined, so that a long name of an earlier call is not kept once more.
+  const flat = start.slice(0, MAX_CHARS) + name.slice(0, MAX_CHARS)
   return `${flat.slice(0, MAX_CHARS - HASH_CHARS - 1)}_${hash}`
 }
