@@ -325,16 +325,17 @@ class UpperBound implements Sums {
 
   json(value: unknown, isCharged: boolean, largest: unknown = value): void {
     if (isCharged) this.charged.add(JSON.stringify(value))
-    this.addJson(writtenOut(largest))
+    this.addJson(writtenOut(largest), true)
   }
 
   result(whole: unknown, text: string): void {
     this.charged.add(text)
-    this.addJson(typeof whole === 'string' ? JSON.stringify(whole) : writtenOut(whole))
+    const isText = typeof whole === 'string'
+    this.addJson(isText ? JSON.stringify(whole) : writtenOut(whole), !isText)
   }
 
   repeated({ type: _, properties: __, ...others }: JsonObject): void {
-    if (Object.keys(others).length > 0) this.addJson(writtenOut(others))
+    if (Object.keys(others).length > 0) this.addJson(writtenOut(others), true)
   }
 
   arguments(count: number): void {
@@ -342,8 +343,8 @@ class UpperBound implements Sums {
   }
 
   /** A template may write the JSON of one part with escapes and that of another without. */
-  private addJson(json: string): void {
-    const text = controlsWrittenOut(json)
+  private addJson(json: string, isSpaced: boolean): void {
+    const text = longestForm(json, isSpaced)
     if (this.escapes === undefined) this.upper.add(text)
     else {
       const escaped = text.replace(ESCAPED[this.escapes], SOME_ESCAPE)
@@ -403,12 +404,9 @@ function unbounded(param: string, { id }: Model): CompatError {
   )
 }
 
-/**
- * Returns JSON with as much white space as a chat template may add to tools and the arguments of calls. In a list of
- * digits, the white space can have more tokens than the list has bytes.
- */
+/** Returns JSON in as many lines as a chat template may write tools and the arguments of calls. */
 function writtenOut(value: unknown): string {
-  return JSON.stringify(value, null, 1).replace(/[,:]/g, '$& ')
+  return JSON.stringify(value, null, 1)
 }
 
 /** All escapes have this length. */
@@ -424,10 +422,44 @@ function isEscapes(escapes: unknown): escapes is PromptEscapes {
   return escapes === 'ascii' || escapes === 'html'
 }
 
-/** `JSON.stringify` shortens some control characters that others write in full. */
-function controlsWrittenOut(json: string): string {
-  return json.replace(/\\\\|\\[bf]/g, (found) => (found === '\\\\' ? found : SOME_ESCAPE))
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const SPACE = 0x20
+const LONG_ESCAPE = Buffer.from(SOME_ESCAPE)
+
+/**
+ * Returns JSON in the longest form that a provider or a chat template may write. `JSON.stringify` shortens some control
+ * characters that others write in full, and others put a space after each comma and colon. In a list of digits, the
+ * spaces can have more tokens than the list has bytes. Replacements in the text would take several times as long.
+ */
+function longestForm(json: string, isSpaced: boolean): string {
+  const given = Buffer.from(json)
+  const isSeparator = (byte: number) => isSpaced && (byte === COMMA || byte === COLON)
+  let added = 0
+  for (let at = 0; at < given.length; at++) {
+    if (given[at] === BACKSLASH) added += isShortened(given[++at]) ? LONG_ESCAPE.length - 2 : 0
+    else if (isSeparator(given[at]!)) added++
+  }
+  if (added === 0) return json
+  const longest = Buffer.allocUnsafe(given.length + added)
+  let end = 0
+  for (let at = 0; at < given.length; at++) {
+    const byte = given[at]!
+    if (byte !== BACKSLASH) {
+      longest[end++] = byte
+      if (isSeparator(byte)) longest[end++] = SPACE
+    } else if (isShortened(given[++at])) end += LONG_ESCAPE.copy(longest, end)
+    else {
+      longest[end++] = byte
+      longest[end++] = given[at]!
+    }
+  }
+  return longest.toString()
 }
+
+const [BACK_SPACE, FORM_FEED] = Buffer.from('bf')
+const isShortened = (escaped: number | undefined) => escaped === BACK_SPACE || escaped === FORM_FEED
 
 /** Counts the tokens of a predicted output. Rejected tokens are billed as output. */
 export function predictedTokens({ prediction }: ChatRequest, counters: PromptCounters): number {
