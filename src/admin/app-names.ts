@@ -112,7 +112,9 @@ export function appNameKeys(name: string): ReadonlySet<string> {
 
 /** Returns the keys of the names that occur in a name as consecutive words. */
 export function appNameWords(name: string): ReadonlySet<string> {
-  const words = name.split(BETWEEN_WORDS).filter((word) => appNameKey(word) !== '')
+  const words = withoutShapes(name)
+    .split(BETWEEN_WORDS)
+    .filter((word) => appNameKey(word) !== '')
   const keys = new Set<string>()
   for (const [first] of words.entries()) {
     for (let after = first + 1; after <= words.length; after++) {
@@ -131,8 +133,33 @@ const BETWEEN_WORDS =
   /[^\p{L}\p{N}\p{M}]+|(?<=\p{Script=Latin})(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])|(?<=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])(?=\p{Script=Latin})/u
 
 function decompose(name: string): string {
-  return name.normalize('NFKD').replace(/\p{M}/gu, '')
+  return withoutShapes(name).normalize('NFKD').replace(/\p{M}/gu, '')
 }
+
+function withoutShapes(name: string): string {
+  return [...name].map((character) => ENCLOSED.get(character) ?? character).join('')
+}
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+/** Letters and digits in a shape, and those of flags, which are symbols of their own to the normal forms. */
+const ENCLOSED: ReadonlyMap<string, string> = new Map(
+  (
+    [
+      ['🅐', LETTERS],
+      ['🅰', LETTERS],
+      ['🇦', LETTERS],
+      ['❶', '123456789'],
+      ['➀', '123456789'],
+      ['➊', '123456789'],
+      ['⓵', '123456789'],
+      ['⓿', '0'],
+      ['🄋', '0'],
+      ['🄌', '0'],
+    ] as const
+  ).flatMap(([first, meant]) =>
+    [...meant].map((letter, at) => [String.fromCodePoint(first.codePointAt(0)! + at), letter] as const),
+  ),
+)
 
 function confusable(letter: string): string {
   return CONFUSABLES.get(letter) ?? letter.toLowerCase()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { appNameFault, appNameKey } from '../../src/admin/app-names.js'
+import { appNameFault, appNameKey, appNameWords } from '../../src/admin/app-names.js'
 
 describe('the name of an app that users can connect', () => {
   it.each([
@@ -65,8 +65,19 @@ describe('the name of an app that users can connect', () => {
     ['Oil', '〇丨l'],
     ['Ooo', 'ᄋ口ロ'],
     ['2048', 'ƻ〇48'],
+    ['🅰cme', 'Acme'],
+    ['🅐cme', 'acme'],
+    ['🇦cme', 'Acme'],
+    ['🅽🅞🇹es', 'Notes'],
+    ['Studio ❶➁➌⓸', 'Studio 1234'],
+    ['Studio ⓿🄋🄌', 'Studio 000'],
   ])('as %s looks like %s', (one, other) => {
     expect(appNameKey(one)).toBe(appNameKey(other))
+  })
+
+  it('has the words that its letters in shapes make', () => {
+    expect([...appNameWords('🇦cme Support')]).toContain(appNameKey('Acme'))
+    expect([...appNameWords('My 🅰🅒me')]).toContain(appNameKey('Acme'))
   })
 
   it('does not look like a clearly different name', () => {
