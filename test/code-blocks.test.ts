@@ -923,8 +923,9 @@ describe('a code block of the documents', () => {
         data: {
           object: {
             id: 'cs_1',
+            mode: 'payment',
             payment_status: 'paid',
-            client_reference_id: 'buyer',
+            metadata: { account: 'buyer' },
             amount_total: 2999,
             currency: 'usd',
           },
@@ -954,27 +955,38 @@ describe('a code block of the documents', () => {
       expect(await balance()).toBe(parseCredits('29.99'))
     })
 
-    it('leaves payments and refunds of something else, or of nothing, alone', async () => {
+    it('leaves payments and refunds of something else, of a subscription or of nothing alone', async () => {
       vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
       vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
       const url = `${await serve('top-ups')}/stripe`
+      const topUp = {
+        mode: 'payment',
+        payment_status: 'paid',
+        metadata: { account: 'passer' },
+        amount_total: 1000,
+        currency: 'usd',
+      }
       for (const [type, object] of [
         [
           'checkout.session.completed',
           {
             id: 'cs_3',
+            mode: 'payment',
             payment_status: 'paid',
-            client_reference_id: null,
+            metadata: null,
             amount_total: 100,
             currency: 'eur',
           },
         ],
-        [
-          'checkout.session.completed',
-          { id: 'cs_4', payment_status: 'paid', client_reference_id: 'buyer', amount_total: 0 },
-        ],
+        ['checkout.session.completed', { ...topUp, id: 'cs_4', amount_total: 0 }],
+        // Anybody can add ?client_reference_id=… to the address of a payment link.
+        ['checkout.session.completed', { ...topUp, id: 'cs_6', metadata: {}, client_reference_id: 'passer' }],
+        // A plan's credits come from its invoices.
+        ['checkout.session.completed', { ...topUp, id: 'cs_7', mode: 'subscription' }],
+        ['checkout.session.async_payment_succeeded', { ...topUp, id: 'cs_8', mode: 'subscription' }],
+        ['checkout.session.completed', { ...topUp, id: 'cs_9', mode: 'setup' }],
         ['charge.refunded', { id: 'ch_3', metadata: {}, amount_refunded: 100 }],
-        ['charge.refunded', { id: 'ch_4', metadata: { account: 'buyer' }, amount_refunded: 0 }],
+        ['charge.refunded', { id: 'ch_4', metadata: { account: 'passer' }, amount_refunded: 0 }],
       ]) {
         const event = { id: 'evt_3', object: 'event', type, data: { object } }
         const payload = JSON.stringify(event)
@@ -984,6 +996,7 @@ describe('a code block of the documents', () => {
         })
         expect((await postJson(url, event, { 'stripe-signature': signature })).status).toBe(200)
       }
+      expect(await admin.accounts.balance('passer')).toBeUndefined()
     })
 
     it('posts nothing for a payment or a refund in a currency without a price, and has Stripe repeat it', async () => {
@@ -995,7 +1008,13 @@ describe('a code block of the documents', () => {
         for (const [type, object] of [
           [
             'checkout.session.completed',
-            { id: 'cs_5', payment_status: 'paid', client_reference_id: 'seoul', amount_total: 15_000 },
+            {
+              id: 'cs_5',
+              mode: 'payment',
+              payment_status: 'paid',
+              metadata: { account: 'seoul' },
+              amount_total: 15_000,
+            },
           ],
           ['charge.refunded', { id: 'ch_5', metadata: { account: 'seoul' }, amount_refunded: 15_000 }],
         ] as const) {
