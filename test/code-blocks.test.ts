@@ -1281,6 +1281,59 @@ describe('a code block of the documents', () => {
       }
     })
 
+    it('takes back free credit that a user has paid to itself, through the markup of its own app', async () => {
+      const { expire, freeCredit } = (await importBlock('plans')) as {
+        freeCredit(account: string, month: string): Promise<void>
+        expire(account: string, amount: string, postedAt: number, reference: string): Promise<void>
+      }
+      const before = Date.now()
+      await freeCredit('publisher', '2026-11')
+      await admin.userApps.put('publisher', {
+        id: 'own-app',
+        name: 'Own app',
+        redirectUris: ['https://own.example/callback'],
+        allowedModels: ['acme/fast'],
+        markup: { basisPoints: 0, flat: '0.9' },
+      })
+      const { token } = await admin.keys.issueToken({
+        account: 'publisher',
+        appId: 'own-app',
+        scopes: ['models.run'],
+      })
+      const base = await serve('durable')
+      const { usage } = (await complete(base, 'acme/fast', token)).body
+      expect(usage!.charge.markup_cost).toBe(0.9)
+      await expect.poll(async () => (await admin.accounts.balance('publisher'))!.held).toBe(0n)
+      const { posted } = (await admin.accounts.balance('publisher'))!
+      expect(posted).toBe(parseCredits('1') - parseCredits(usage!.charge.base_cost.toFixed(9)))
+      await expire('publisher', '1', before, '2026-11')
+      expect((await admin.accounts.balance('publisher'))!.posted).toBe(0n)
+    })
+
+    it('takes nothing that was paid after credits had expired from an empty account', async () => {
+      const { expire } = (await importBlock('plans')) as {
+        expire(account: string, amount: string, postedAt: number, reference: string): Promise<void>
+      }
+      const before = Date.now()
+      const smallest = 1n
+      for (const [account, taken] of [
+        ['emptied', '-1'],
+        ['in-debt', '-3'],
+      ] as const) {
+        const posted = async () => (await admin.accounts.balance(account))!.posted
+        await admin.accounts.credit({ account, amount: '1' })
+        await admin.accounts.correct({ account, amount: taken })
+        const left = await posted()
+        for (const _ of [1, 2]) await expire(account, '1', before, '2026-11')
+        expect(await posted()).toBe(left + smallest)
+        await admin.accounts.credit({ account, amount: '5' })
+        await expire(account, '1', before, '2026-11')
+        expect(await posted()).toBe(left + smallest + parseCredits('5'))
+      }
+      await expire('no-such-account', '1', before, '2026-11')
+      expect(await admin.accounts.balance('no-such-account')).toBeUndefined()
+    })
+
     it('warns of a low balance once', async () => {
       const base = await serve('alerts')
       await admin.accounts.credit({ account: 'dora', amount: '0.5' })
