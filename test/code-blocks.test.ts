@@ -695,6 +695,31 @@ describe('a code block of the documents', () => {
     expect((await fetch(`${base}/elsewhere`)).status).toBe(404)
   })
 
+  it('answers HEAD in Hono as GET, without a body, and prints nothing', async () => {
+    await askDatabases(inject('databases'), '/worker')
+    vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
+    vi.spyOn(console, 'log').mockImplementation(() => {})
+    const base = await serve('hono-pages')
+    // The first request to Connect loads oidc-provider, which may print that Node is too old for it.
+    await fetch(`${base}/connect/authorize`)
+    const printed = (['error', 'warn', 'info'] as const).map((method) =>
+      vi.spyOn(console, method).mockImplementation(() => {}),
+    )
+    const seen = async (path: string, method: string) => {
+      const reply = await fetch(base + path, { method, redirect: 'manual' })
+      const text = await reply.text()
+      return { path, status: reply.status, type: reply.headers.get('content-type'), text }
+    }
+    for (const path of [
+      ...['/console', '/console/', '/console/sign-in', '/console/api/me', '/console/elsewhere'],
+      ...['/connect/authorize', '/connect/authorize?%', '/connect/elsewhere'],
+      ...['/.well-known/oauth-authorization-server/connect', '/compat/v1/models', '/elsewhere'],
+    ]) {
+      expect(await seen(path, 'HEAD')).toEqual({ ...(await seen(path, 'GET')), text: '' })
+    }
+    for (const spy of printed) expect(spy.mock.calls).toEqual([])
+  })
+
   describe("in the guide for a host's own users", () => {
     let stores: DurableStores
     let admin: Admin
