@@ -695,6 +695,31 @@ describe('a code block of the documents', () => {
     expect((await fetch(`${base}/elsewhere`)).status).toBe(404)
   })
 
+  it('answers HEAD in Hono as GET, without a body, and prints nothing', async () => {
+    await askDatabases(inject('databases'), '/worker')
+    vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
+    vi.spyOn(console, 'log').mockImplementation(() => {})
+    const base = await serve('hono-pages')
+    // The first request to Connect loads oidc-provider, which may print that Node is too old for it.
+    await fetch(`${base}/connect/authorize`)
+    const printed = (['error', 'warn', 'info'] as const).map((method) =>
+      vi.spyOn(console, method).mockImplementation(() => {}),
+    )
+    const seen = async (path: string, method: string) => {
+      const reply = await fetch(base + path, { method, redirect: 'manual' })
+      const text = await reply.text()
+      return { path, status: reply.status, type: reply.headers.get('content-type'), text }
+    }
+    for (const path of [
+      ...['/console', '/console/', '/console/sign-in', '/console/api/me', '/console/elsewhere'],
+      ...['/connect/authorize', '/connect/authorize?%', '/connect/elsewhere'],
+      ...['/.well-known/oauth-authorization-server/connect', '/compat/v1/models', '/elsewhere'],
+    ]) {
+      expect(await seen(path, 'HEAD')).toEqual({ ...(await seen(path, 'GET')), text: '' })
+    }
+    for (const spy of printed) expect(spy.mock.calls).toEqual([])
+  })
+
   describe("in the guide for a host's own users", () => {
     let stores: DurableStores
     let admin: Admin
@@ -923,8 +948,9 @@ describe('a code block of the documents', () => {
         data: {
           object: {
             id: 'cs_1',
+            mode: 'payment',
             payment_status: 'paid',
-            client_reference_id: 'buyer',
+            metadata: { account: 'buyer' },
             amount_total: 2999,
             currency: 'usd',
           },
@@ -954,27 +980,38 @@ describe('a code block of the documents', () => {
       expect(await balance()).toBe(parseCredits('29.99'))
     })
 
-    it('leaves payments and refunds of something else, or of nothing, alone', async () => {
+    it('leaves payments and refunds of something else, of a subscription or of nothing alone', async () => {
       vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
       vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
       const url = `${await serve('top-ups')}/stripe`
+      const topUp = {
+        mode: 'payment',
+        payment_status: 'paid',
+        metadata: { account: 'passer' },
+        amount_total: 1000,
+        currency: 'usd',
+      }
       for (const [type, object] of [
         [
           'checkout.session.completed',
           {
             id: 'cs_3',
+            mode: 'payment',
             payment_status: 'paid',
-            client_reference_id: null,
+            metadata: null,
             amount_total: 100,
             currency: 'eur',
           },
         ],
-        [
-          'checkout.session.completed',
-          { id: 'cs_4', payment_status: 'paid', client_reference_id: 'buyer', amount_total: 0 },
-        ],
+        ['checkout.session.completed', { ...topUp, id: 'cs_4', amount_total: 0 }],
+        // Anybody can add ?client_reference_id=… to the address of a payment link.
+        ['checkout.session.completed', { ...topUp, id: 'cs_6', metadata: {}, client_reference_id: 'passer' }],
+        // A plan's credits come from its invoices.
+        ['checkout.session.completed', { ...topUp, id: 'cs_7', mode: 'subscription' }],
+        ['checkout.session.async_payment_succeeded', { ...topUp, id: 'cs_8', mode: 'subscription' }],
+        ['checkout.session.completed', { ...topUp, id: 'cs_9', mode: 'setup' }],
         ['charge.refunded', { id: 'ch_3', metadata: {}, amount_refunded: 100 }],
-        ['charge.refunded', { id: 'ch_4', metadata: { account: 'buyer' }, amount_refunded: 0 }],
+        ['charge.refunded', { id: 'ch_4', metadata: { account: 'passer' }, amount_refunded: 0 }],
       ]) {
         const event = { id: 'evt_3', object: 'event', type, data: { object } }
         const payload = JSON.stringify(event)
@@ -984,6 +1021,7 @@ describe('a code block of the documents', () => {
         })
         expect((await postJson(url, event, { 'stripe-signature': signature })).status).toBe(200)
       }
+      expect(await admin.accounts.balance('passer')).toBeUndefined()
     })
 
     it('posts nothing for a payment or a refund in a currency without a price, and has Stripe repeat it', async () => {
@@ -995,7 +1033,13 @@ describe('a code block of the documents', () => {
         for (const [type, object] of [
           [
             'checkout.session.completed',
-            { id: 'cs_5', payment_status: 'paid', client_reference_id: 'seoul', amount_total: 15_000 },
+            {
+              id: 'cs_5',
+              mode: 'payment',
+              payment_status: 'paid',
+              metadata: { account: 'seoul' },
+              amount_total: 15_000,
+            },
           ],
           ['charge.refunded', { id: 'ch_5', metadata: { account: 'seoul' }, amount_refunded: 15_000 }],
         ] as const) {
@@ -1260,6 +1304,59 @@ describe('a code block of the documents', () => {
       for (const account of users) {
         expect(await admin.accounts.balance(account)).toMatchObject({ posted: 0n, held: 0n })
       }
+    })
+
+    it('takes back free credit that a user has paid to itself, through the markup of its own app', async () => {
+      const { expire, freeCredit } = (await importBlock('plans')) as {
+        freeCredit(account: string, month: string): Promise<void>
+        expire(account: string, amount: string, postedAt: number, reference: string): Promise<void>
+      }
+      const before = Date.now()
+      await freeCredit('publisher', '2026-11')
+      await admin.userApps.put('publisher', {
+        id: 'own-app',
+        name: 'Own app',
+        redirectUris: ['https://own.example/callback'],
+        allowedModels: ['acme/fast'],
+        markup: { basisPoints: 0, flat: '0.9' },
+      })
+      const { token } = await admin.keys.issueToken({
+        account: 'publisher',
+        appId: 'own-app',
+        scopes: ['models.run'],
+      })
+      const base = await serve('durable')
+      const { usage } = (await complete(base, 'acme/fast', token)).body
+      expect(usage!.charge.markup_cost).toBe(0.9)
+      await expect.poll(async () => (await admin.accounts.balance('publisher'))!.held).toBe(0n)
+      const { posted } = (await admin.accounts.balance('publisher'))!
+      expect(posted).toBe(parseCredits('1') - parseCredits(usage!.charge.base_cost.toFixed(9)))
+      await expire('publisher', '1', before, '2026-11')
+      expect((await admin.accounts.balance('publisher'))!.posted).toBe(0n)
+    })
+
+    it('takes nothing that was paid after credits had expired from an empty account', async () => {
+      const { expire } = (await importBlock('plans')) as {
+        expire(account: string, amount: string, postedAt: number, reference: string): Promise<void>
+      }
+      const before = Date.now()
+      const smallest = 1n
+      for (const [account, taken] of [
+        ['emptied', '-1'],
+        ['in-debt', '-3'],
+      ] as const) {
+        const posted = async () => (await admin.accounts.balance(account))!.posted
+        await admin.accounts.credit({ account, amount: '1' })
+        await admin.accounts.correct({ account, amount: taken })
+        const left = await posted()
+        for (const _ of [1, 2]) await expire(account, '1', before, '2026-11')
+        expect(await posted()).toBe(left + smallest)
+        await admin.accounts.credit({ account, amount: '5' })
+        await expire(account, '1', before, '2026-11')
+        expect(await posted()).toBe(left + smallest + parseCredits('5'))
+      }
+      await expire('no-such-account', '1', before, '2026-11')
+      expect(await admin.accounts.balance('no-such-account')).toBeUndefined()
     })
 
     it('warns of a low balance once', async () => {
