@@ -6,6 +6,7 @@ import { present } from '../base/present.js'
 import type { Balance, CallContext, LedgerStore } from '../contracts/index.js'
 import {
   idSchema,
+  idsSchema,
   labelSchema,
   nameSchema,
   parseField,
@@ -13,12 +14,14 @@ import {
   referenceSchema,
   rowsSchema,
   signedCreditsSchema,
+  whose,
 } from '../rules/schemas.js'
 import type { Recorder } from '../sql/audit.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
 import { type PostedEntry, post } from '../sql/credits.js'
-import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
+import type { Row, SqlDatabase } from '../sql/database.js'
 import { checkHoldable } from './amounts.js'
 import { type AccountStatement, readStatement } from './statement.js'
 
@@ -46,6 +49,12 @@ export interface AccountRow {
   readonly suspendedAt?: number
 }
 
+export interface AccountsQuery {
+  readonly accountIds?: readonly string[]
+  readonly after?: string
+  readonly limit?: number
+}
+
 export interface AccountsAdmin {
   /** Creates an account without credits. Does nothing if it exists. */
   open(account: string): Promise<void>
@@ -62,8 +71,11 @@ export interface AccountsAdmin {
   resume(account: string): Promise<boolean>
   /** Returns undefined if the account does not exist. */
   find(account: string): Promise<AccountRow | undefined>
-  /** Lists accounts by id. For the next page, pass the last id as `after`. `limit` is 100 by default. */
-  list(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
+  /**
+   * Lists accounts by id: all, or those with the given ids. For the next page, pass the last id as `after`. `limit` is 100
+   * by default.
+   */
+  list(query?: AccountsQuery): Promise<readonly AccountRow[]>
   /** Returns undefined if the account does not exist. */
   balance(account: string): Promise<Balance | undefined>
   /** Returns how a balance came about. Undefined if the account does not exist. */
@@ -77,7 +89,11 @@ const creditSchema = z.strictObject({
   memo: labelSchema.optional(),
 })
 
-const pageSchema = z.strictObject({ after: idSchema.optional(), limit: rowsSchema.optional() })
+const querySchema = z.strictObject({
+  accountIds: whose(idsSchema),
+  after: idSchema.optional(),
+  limit: rowsSchema.optional(),
+})
 
 export function createAccountsAdmin(
   database: SqlDatabase,
@@ -105,7 +121,7 @@ export function createAccountsAdmin(
       return await post(database, { kind, account, amount, reference, ...present({ memo }) }, recorder)
     } catch (error) {
       // If the sum did not fit, replaces the database's own error by one that states the amounts.
-      const [before] = await read('a.id = ?1', account, 1).catch(() => [])
+      const [before] = await read({ accountIds: [account] }).catch(() => [])
       if (before !== undefined) checkSum(before.balance.posted + amount, kind)
       throw error
     }
@@ -133,12 +149,14 @@ export function createAccountsAdmin(
     return rows!.length > 0
   }
 
-  async function read(condition: string, id: string | undefined, limit: number): Promise<AccountRow[]> {
-    const parameters: Parameter[] = id === undefined ? [] : [id]
+  async function read({ accountIds, after, limit = 100 }: AccountsQuery): Promise<AccountRow[]> {
+    const { parameters, add, addOneOf, where } = createConditions()
+    if (accountIds !== undefined) addOneOf('a.id', accountIds)
+    if (after !== undefined) add((value) => `a.id > ${value}`, after)
     parameters.push(BigInt(limit))
     const rows = await database.all({
       text: `select a.id, ${postedOf(database)} as posted, ${heldOf(database)} as held, a.suspended_at, a.created_at
-        from {accounts} a where ${condition} order by a.id limit ?${parameters.length}`,
+        from {accounts} a ${where()} order by a.id limit ?${parameters.length}`,
       parameters,
     })
     return rows.map(readAccountRow)
@@ -157,11 +175,8 @@ export function createAccountsAdmin(
     correct: (request) => add('correction', request),
     suspend: (account) => setSuspended(account, true),
     resume: (account) => setSuspended(account, false),
-    find: async (account) => (await read('a.id = ?1', parseField(idSchema, account, 'account'), 1))[0],
-    async list(page = {}) {
-      const { after, limit = 100 } = parseInput(pageSchema, page, 'accounts')
-      return after === undefined ? read('true', undefined, limit) : read('a.id > ?1', after, limit)
-    },
+    find: async (account) => (await read({ accountIds: [parseField(idSchema, account, 'account')] }))[0],
+    list: async (query = {}) => read(parseInput(querySchema, query, 'accounts')),
     balance: async (account) => ledger.balance(parseField(idSchema, account, 'account'), context),
     statement: (account) => readStatement(database, account),
   }

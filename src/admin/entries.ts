@@ -40,6 +40,7 @@ const entriesSchema = z.strictObject({
   sessionId: idSchema.optional(),
   reference: idSchema.optional(),
   entryId: idSchema.optional(),
+  payments: z.boolean().optional(),
 })
 
 export interface RefundOptions {

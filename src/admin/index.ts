@@ -29,7 +29,13 @@ export type { PostedEntry } from '../sql/credits.js'
 export type { PayerQuery } from '../sql/entries.js'
 export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
-export type { AccountRow, AccountsAdmin, CorrectionRequest, CreditRequest } from './accounts.js'
+export type {
+  AccountRow,
+  AccountsAdmin,
+  AccountsQuery,
+  CorrectionRequest,
+  CreditRequest,
+} from './accounts.js'
 export type { AppFigures, AppFiguresQuery } from './app-figures.js'
 export type { AppRequest, AppRules, OwnAppRequest } from './app-input.js'
 export type {

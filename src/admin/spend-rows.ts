@@ -41,9 +41,16 @@ const OF_TOTALS: Readonly<Record<SpendQuery['by'], string>> = {
 
 const SUMS = CHARGE_SUMS.map((name) => `t.${name}`).join(', ')
 
-/** SQL for rows of sums: those of totals as far as they cover the query, and charges for the rest of it. */
-export function spendRows({ engine }: SqlDatabase, query: SpendQuery, parameters: Parameter[]): string {
-  const { account, appId, by, credentialIds, model, from, to } = query
+/**
+ * SQL for rows of sums: those of totals as far as they cover the query, and charges for the rest of it. With `newest`, of
+ * only so many of the newest charges of the period.
+ */
+export function spendRows(
+  { engine }: SqlDatabase,
+  query: SpendQuery & { readonly newest?: number },
+  parameters: Parameter[],
+): string {
+  const { account, appId, by, credentialIds, model, newest, from, to } = query
   const period = { from, to }
 
   function charges({ from: source, where }: Partial<EntrySource>, times: Times): string {
@@ -66,6 +73,13 @@ export function spendRows({ engine }: SqlDatabase, query: SpendQuery, parameters
     return charges({ from: '{postings} p join {entries} e on e.id = p.entry_id', where }, {})
   }
 
+  function newestCharges(most: number): string {
+    const { conditions, addTimes } = createConditions(parameters)
+    addTimes('f.at', period)
+    const where = [...conditions, "f.kind = 'charge'"].join(' and ')
+    return `(select f.* from {entries} f where ${where} order by f.at desc, f.id desc limit ?${parameters.push(BigInt(most))}) e`
+  }
+
   function totals(table: string, times: Times, span?: number): string {
     const { addEqual, addOneOf, addTimes, where } = createConditions(parameters)
     addEqual({ 't.account': account, 't.app_id': appId, 't.model': model })
@@ -80,6 +94,8 @@ export function spendRows({ engine }: SqlDatabase, query: SpendQuery, parameters
     return isEmpty(inner) ? [short(outer)] : [long(inner), ...around(outer, inner, short)]
   }
 
+  // The totals cannot tell which charges are the newest.
+  if (newest !== undefined) return charges({ from: newestCharges(newest) }, {})
   if (account === undefined && credentialIds === undefined && by !== 'key' && by !== 'account') {
     const quarters = wholeSpans(period, QUARTER_MS)
     if (isEmpty(quarters)) return ofTimes(period)

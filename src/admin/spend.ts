@@ -31,13 +31,22 @@ const spendSchema = z.strictObject({
   to: z.number().optional(),
 })
 
-const reportSchema = spendSchema.extend({ limit: rowsSchema.optional(), offset: z.int().min(0).optional() })
+const reportSchema = spendSchema.extend({
+  limit: rowsSchema.optional(),
+  offset: z.int().min(0).optional(),
+  newest: rowsSchema.optional(),
+})
 
 /** A page of rows, or all of them without a limit. */
 export interface SpendReportQuery extends SpendQuery {
   readonly limit?: number
   /** The number of rows to skip. 0 by default. */
   readonly offset?: number
+  /**
+   * Reads only this many of the newest charges of the period, whatever their number; other filters select among these.
+   * So the time that a report by account or key takes has a bound.
+   */
+  readonly newest?: number
 }
 
 /**
@@ -51,6 +60,8 @@ export interface SpendReport {
   readonly books: SpendBooks
   /** How far the replica was behind that answered, in milliseconds. Absent if the ledger's own database did. */
   readonly behindMs?: number
+  /** With `newest`: the time of the oldest charge that was counted. Absent if none was. */
+  readonly since?: number
 }
 
 /** The cost of a report's charges, computed only from what they posted to their payers. `verify` compares that with the postings. */
@@ -89,9 +100,9 @@ export async function readSpendReport(database: SqlDatabase, query: SpendReportQ
     isReport: true,
     mayLag: true,
     text: `with sums as (${text}), ranked as (select sums.*, row_number() over (order by ${order}) as place from sums)
-      select 0 as place, cast(null as text) as key, ${addUp(CHARGE_SUMS)}, count(*) as row_count, ${database.behind ?? 'null'} as behind
+      select 0 as place, cast(null as text) as key, ${addUp(CHARGE_SUMS)}, count(*) as row_count, ${database.behind ?? 'null'} as behind, min(since) as since
       from sums
-      union all select place, key, ${CHARGE_SUMS.join(', ')}, 0, null from ranked
+      union all select place, key, ${CHARGE_SUMS.join(', ')}, 0, null, null from ranked
       where place > ${from} ${to === undefined ? '' : `and place <= ${to}`}
       order by 1`,
     parameters,
@@ -105,12 +116,15 @@ export async function readSpendReport(database: SqlDatabase, query: SpendReportQ
       kept: readSum(totals!, 'kept'),
       isEqual: readNumber(totals!, 'unequal') === 0,
     },
-    ...present({ behindMs: readOptionalNumber(totals!, 'behind') }),
+    ...present({
+      behindMs: readOptionalNumber(totals!, 'behind'),
+      since: filters.newest === undefined ? undefined : readOptionalNumber(totals!, 'since'),
+    }),
   }
 }
 
 /** Builds the statement that sums charges, and the order of its rows. */
-function sumsOf(database: SqlDatabase, query: z.infer<typeof spendSchema>) {
+function sumsOf(database: SqlDatabase, query: z.infer<typeof reportSchema>) {
   const { by, from, to } = query
   if (from !== undefined && to !== undefined && from >= to) {
     throw outOfRange({ of: 'spend', field: 'from' }, 'must be before to')

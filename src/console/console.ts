@@ -38,6 +38,8 @@ export interface ConsoleOptions {
   readonly origin?: string
   /** Which users may publish apps that others can connect. Nobody by default. */
   readonly publish?: (account: string) => boolean | Promise<boolean>
+  /** Where users add credits: an `https` URL, or a path on the console's origin. Their home page links to it. */
+  readonly topUpUrl?: string
   /** How to sign in, shown to anyone who has not. */
   readonly signInHint?: string
   /** For tests. */
@@ -78,6 +80,7 @@ export function createConsole(given: ConsoleOptions): Console {
     routers,
     routerPath: options.routerPath ?? '/compat/v1',
     publish: options.publish ?? (() => false),
+    topUpUrl: options.topUpUrl,
     clock: options.clock ?? systemClock,
   }
   const turns = createOwnTurns(services.clock)
@@ -192,9 +195,24 @@ const consoleSchema = optionsSchema<ConsoleOptions>({
   basePath: basePathSchema.optional(),
   origin: originSchema.optional(),
   publish: functionSchema<NonNullable<ConsoleOptions['publish']>>().optional(),
+  topUpUrl: z
+    .string()
+    .refine(
+      isLink,
+      "must be an https URL or a path on the console's origin, such as https://example.com/billing or /billing",
+    )
+    .optional(),
   signInHint: z.string().optional(),
   clock: withMethods<Clock>('now').optional(),
 })
+
+/** Whether a page may link to it: an address with another scheme could run a script. */
+function isLink(text: string): boolean {
+  const origin = 'https://console.invalid'
+  if (!text.startsWith('/')) return /^https:\/\//i.test(text) && URL.canParse(text)
+  // Browsers take `//host` and `/\host` as other origins.
+  return URL.canParse(text, origin) && new URL(text, origin).origin === origin
+}
 
 function readQuery(target: string): Readonly<Record<string, string>> {
   const start = target.indexOf('?')

@@ -30,6 +30,9 @@ export type { ErrorReply } from './serving/reply.js'
 
 export type MeReply = ReplyOf<'me'>
 export type Viewer = MeReply['viewer']
+export type HomeReply = ReplyOf<'home'>
+export type PeriodView = HomeReply['month']
+export type OwnHomeReply = ReplyOf<'home/account'>
 export type FoundView = ReplyOf<'find'>['found'][number]
 export type LiveReply = ReplyOf<'live'>
 export type EventView = ReplyOf<'events'>['events'][number]

@@ -20,6 +20,8 @@ export interface PayerQuery extends EntryQuery {
   readonly reference?: string
   /** Only the entry with this id. */
   readonly entryId?: string
+  /** Only credits, corrections and refunds. */
+  readonly payments?: boolean
 }
 
 /** Returns a page of entries, newest first. Throws a `RangeError` or `TypeError` if `limit` or `after` is invalid. */
@@ -59,6 +61,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
       `"requestId":${JSON.stringify(requestId)}`,
     )
   }
+  if (query.payments === true) conditions.push("e.kind <> 'charge'")
   addTimes(at, query)
   if (query.after !== undefined) {
     const [, lastAt, lastId] = CURSOR_PATTERN.exec(query.after) ?? []
@@ -88,6 +91,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
 export function isSearch(query: PayerQuery): boolean {
   const { account, appId, credentialId, entryId, model, reference, requestId, sessionId } = query
   if (reference !== undefined || entryId !== undefined) return false
-  const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)
+  const payments = query.payments === true ? 'payments' : undefined
+  const narrowing = [account, appId, model, payments, sessionId].filter((one) => one !== undefined)
   return credentialId !== undefined || requestId !== undefined || narrowing.length > 1
 }

@@ -77,7 +77,12 @@ const change = { account: ALICE }
 const rows: Readonly<Record<FunctionName, Row>> = {
   'accounts.open': accountRow,
   'accounts.find': accountRow,
-  'accounts.list': { optional: [0], args: () => [{ after: 'a', limit: 5 }], free: ['after', 'limit'] },
+  'accounts.list': {
+    optional: [0],
+    args: () => [{ accountIds: [ALICE], after: 'a', limit: 5 }],
+    whose: ['accountIds'],
+    free: ['after', 'limit'],
+  },
   'accounts.balance': accountRow,
   'accounts.statement': accountRow,
   'accounts.credit': creditRow,
@@ -103,12 +108,13 @@ const rows: Readonly<Record<FunctionName, Row>> = {
         requestId: 'r',
         sessionId: 's',
         reference: 'r',
+        payments: true,
         ...times,
         limit: 5,
       },
     ],
     whose: ['account', 'payer', 'appId', 'credentialId'],
-    free: ['model', 'requestId', 'sessionId', 'reference', 'from', 'to', 'after', 'limit'],
+    free: ['model', 'requestId', 'sessionId', 'reference', 'payments', 'from', 'to', 'after', 'limit'],
   },
   'calls.list': {
     optional: [0],
@@ -140,8 +146,8 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   'reports.spend': spendRow,
   'reports.spendReport': {
     ...spendRow,
-    args: () => [{ ...spendRow.args()[0], limit: 5, offset: 0 }],
-    free: [...spendRow.free, 'limit', 'offset'],
+    args: () => [{ ...spendRow.args()[0], limit: 5, offset: 0, newest: 5 }],
+    free: [...spendRow.free, 'limit', 'offset', 'newest'],
   },
   'maintenance.openHolds': {
     optional: [0],

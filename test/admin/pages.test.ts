@@ -79,7 +79,14 @@ describe.each(engineNames)('admin lists on %s', (name) => {
   it('run as a report that delays no look-up if no index leads to the entries', async () => {
     const isReport = async (query: object) =>
       (await statementsOf(() => admin.entries.list(query))).map((statement) => statement.isReport === true)
-    for (const query of [{}, { account: 'a' }, { model: 'm' }, { appId: 'a' }, { sessionId: 's' }]) {
+    for (const query of [
+      {},
+      { account: 'a' },
+      { model: 'm' },
+      { appId: 'a' },
+      { sessionId: 's' },
+      { payments: true },
+    ]) {
       expect(await isReport(query)).toEqual([false])
     }
     for (const query of [
@@ -87,18 +94,20 @@ describe.each(engineNames)('admin lists on %s', (name) => {
       { requestId: 'r' },
       { account: 'a', model: 'm' },
       { appId: 'a', model: 'm' },
+      { account: 'a', payments: true },
     ]) {
       expect(await isReport(query)).toEqual([true])
     }
   })
 
   if (name === 'SQLite') {
-    it('read only one page of keys, or of the entries of a session', async () => {
+    it('read only one page of keys, of the entries of a session, or of payments', async () => {
       const asked = await statementsOf(async () => {
         for (const query of [{}, { account: 'a' }, { inUse: true }, { after: 'x' }]) {
           await admin.keys.list({ ...query, limit: 50 })
         }
         await admin.entries.list({ account: 'a', sessionId: 's' })
+        await admin.entries.list({ payments: true })
       })
       for (const { text, parameters = [] } of asked) {
         const plan = await stores.database.all({ text: `explain query plan ${text}`, parameters })
@@ -109,8 +118,9 @@ describe.each(engineNames)('admin lists on %s', (name) => {
         const steps = plan.filter((row) => !isPageSorted(row)).map(({ detail }) => String(detail))
         expect(steps.filter((step) => /TEMP B-TREE|SCAN t/.test(step))).toEqual([])
         if (text.includes('session_id')) expect(steps[0]).toContain('compat_entries_session')
+        if (text.includes('kind')) expect(steps[0]).toContain('compat_entries_payments')
       }
-      expect(asked).toHaveLength(5)
+      expect(asked).toHaveLength(6)
     })
   }
 })

@@ -3,6 +3,7 @@ import { type Admin, createAdmin, type PayerQuery, type SpendQuery } from '../..
 import type { CallFacts, Charge, Posting } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
+import { moveLatestEntry } from '../helpers/move-entry.js'
 
 const context = { requestId: 'r', signal: new AbortController().signal }
 let holds = 0
@@ -107,18 +108,7 @@ describe.each(engineNames)('admin reports on %s', (name) => {
       [midnight + 86_400_000, 1n],
     ] as const) {
       await settle(stores, 'alice', [cost, 0n], 'dev')
-      for (const [table, condition] of [
-        ['entries', 'id = (select max(id) from {entries})'],
-        ['postings', 'entry_id = (select max(id) from {entries})'],
-        ...(engine.name === 'PostgreSQL'
-          ? [['unsummed', '(select max(id) from {entries}) = any (ids)']]
-          : []),
-      ]) {
-        await stores.database.all({
-          text: `update {${table}} set at = ?1 where ${condition}`,
-          parameters: [BigInt(at)],
-        })
-      }
+      await moveLatestEntry(stores, at)
     }
     const costs = async (query: object) =>
       (await spend({ by: 'day', ...query })).map(({ key, cost }) => `${key}: ${cost}`)
@@ -148,6 +138,26 @@ describe.each(engineNames)('admin reports on %s', (name) => {
       books: { debited: 7n, kept: 0n, isEqual: true },
     })
     expect(await maintenance.verify()).toEqual([])
+  })
+
+  it('read only the newest charges if asked to, and filter these', async () => {
+    const newest = (most: number, query: object = {}) =>
+      admin.reports.spendReport({ by: 'account', newest: most, ...query })
+    const { entries } = await admin.entries.list()
+    const times = entries.filter(({ kind }) => kind === 'charge').map(({ at }) => at)
+    const report = await newest(3)
+    expect(report.rows.map(({ key, cost }) => [key, cost])).toEqual([
+      ['dev', 138n],
+      ['platform', 48n],
+    ])
+    expect(report).toMatchObject({ total: { calls: 3, cost: 186n }, since: times[2] })
+    expect((await newest(3, { account: 'dev' })).total).toMatchObject({ calls: 2, cost: 138n })
+    expect(await newest(3, { account: 'alice' })).toMatchObject({ rows: [], total: { calls: 0 } })
+    expect(await newest(3, { account: 'alice' })).not.toHaveProperty('since')
+    expect(await newest(100)).toMatchObject({ total: { calls: 7, cost: 393n }, since: times[6] })
+    expect((await newest(100)).rows).toEqual((await admin.reports.spendReport({ by: 'account' })).rows)
+    expect(await admin.reports.spendReport({ by: 'account' })).not.toHaveProperty('since')
+    expect(await newest(100, { from: Date.now() + 60_000 })).toMatchObject({ rows: [] })
   })
 
   it('have the same rows as `spend`', async () => {
@@ -272,6 +282,31 @@ describe.each(engineNames)('admin reports on %s', (name) => {
     await admin.keys.issue({ account: 'alice' })
     expect(await admin.keys.list({ credentialId })).toMatchObject([{ credentialId, account: 'alice' }])
     expect(await admin.keys.list({ credentialId, account: 'bob' })).toEqual([])
+  })
+
+  it('list credits, corrections and refunds apart from charges, in pages', async () => {
+    const admin = createAdmin(engine.open('payments'))
+    const { id } = await admin.accounts.credit({ account: 'alice', amount: '1' })
+    const stores = engine.open('payments')
+    await settle(stores, 'alice', [100n, 20n], 'dev')
+    const { entries } = await admin.entries.list({ payer: 'alice' })
+    const refund = await admin.entries.refund(entries[0]!.id)
+    await settle(stores, 'alice', [100n, 20n], 'dev')
+    const correction = await admin.accounts.correct({ account: 'bob', amount: '-1' })
+    const listed = async (query: PayerQuery) =>
+      (await admin.entries.list({ payments: true, ...query })).entries.map((entry) => entry.id)
+    expect(await listed({})).toEqual([correction.id, refund.id, id])
+    expect(await listed({ account: 'alice' })).toEqual([refund.id, id])
+    const { next } = await admin.entries.list({ payments: true, limit: 2 })
+    expect(await listed({ limit: 2, after: next! })).toEqual([id])
+    expect((await admin.entries.list({ payments: false })).entries).toHaveLength(5)
+  })
+
+  it('list the accounts with these ids', async () => {
+    const list = async (accountIds: readonly string[]) =>
+      (await admin.accounts.list({ accountIds })).map((row) => row.id)
+    expect(await list(['dev', 'alice', 'nobody'])).toEqual(['alice', 'dev'])
+    expect(await list([])).toEqual([])
   })
 
   it('list the one entry with a reference, whatever else is asked', async () => {

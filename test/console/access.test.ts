@@ -46,6 +46,8 @@ const connectable = { name: 'Scribbles', redirectUris: ['https://scribbles.examp
 
 /** In this order, an operator's requests can all succeed. An endpoint without a row fails the first test. */
 const rows: Readonly<Record<string, Row>> = {
+  'GET home': { user: 'never' },
+  'GET home/account': { user: 'own', ask: account, foreign: 'refused' },
   'GET me': { user: 'own' },
   'GET live': { user: 'own' },
   'GET events': { user: 'own', ask: account, foreign: 'refused' },
@@ -302,6 +304,8 @@ describe('a user of the console', () => {
   })
 
   it.each([
+    'home/account',
+    'entries?payments=true',
     'entries?appId=notes',
     'entries?sessionId=session-of-bob',
     'entries?sessionId=session-of-bob&limit=1',
@@ -311,6 +315,7 @@ describe('a user of the console', () => {
     'entries.csv?appId=notes',
     'entries.csv?sessionId=session-of-bob',
     'reports/spend?by=key',
+    'reports/spend?by=account',
     'reports/spend?by=app&appId=notes',
     'reports/spend.csv?by=key',
     'calls?limit=200',

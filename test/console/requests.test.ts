@@ -625,6 +625,16 @@ describe('createConsole', () => {
     )
     expect(make({ routerPath: 'https://other.example/v1' })).toThrow(/routerPath must be a path/)
     expect(make({ routerPath: '//other.example/v1' })).toThrow(/routerPath must be a path/)
+    for (const topUpUrl of [
+      'billing',
+      'http://a.example',
+      '//a.example',
+      '/\\a.example',
+      'javascript:alert(1)',
+    ])
+      expect(make({ topUpUrl }), topUpUrl).toThrow(/topUpUrl must be an https URL or a path/)
+    for (const topUpUrl of ['https://a.example/billing?of=me', '/billing'])
+      expect(make({ topUpUrl })).not.toThrow()
     expect(make({ basePath: 'console' })).toThrow(/basePath must begin with a slash/)
     expect(make({ signInHnt: '' })).toThrow(/signInHnt/)
   })

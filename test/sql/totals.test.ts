@@ -6,6 +6,7 @@ import { foldTotals } from '../../src/sql/totals.js'
 import { allEntries } from '../helpers/all-entries.js'
 import { engineNames, foldAll, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createFacts, createSettle } from '../helpers/ledger-requests.js'
+import { moveLatestEntry } from '../helpers/move-entry.js'
 import { createRandom } from '../helpers/random.js'
 
 const QUARTER_MS = 900_000
@@ -82,21 +83,7 @@ describe.each(engineNames)('the kept totals on %s', (name) => {
       createSettle(holdId, account, cost, { charge: charged, facts, postings }),
       context,
     )
-    if (at !== undefined) await moveTo(at)
-  }
-
-  /** Gives the latest entry another time. */
-  async function moveTo(at: number): Promise<void> {
-    for (const [table, condition] of [
-      ['entries', 'id = (select max(id) from {entries})'],
-      ['postings', 'entry_id = (select max(id) from {entries})'],
-      ...(name === 'PostgreSQL' ? [['unsummed', '(select max(id) from {entries}) = any (ids)']] : []),
-    ]) {
-      await stores.database.all({
-        text: `update {${table}} set at = ?1 where ${condition}`,
-        parameters: [BigInt(at)],
-      })
-    }
+    if (at !== undefined) await moveLatestEntry(stores, at)
   }
 
   async function compareReports(): Promise<void> {
@@ -144,7 +131,7 @@ describe.each(engineNames)('the kept totals on %s', (name) => {
         ({ kind, charge }) => kind === 'charge' && charge!.cost > 2n,
       )
       await admin.entries.refund(charged[random(charged.length)]!.id, '0.000000001')
-      await moveTo(START + random(110) * QUARTER_MS - 1)
+      await moveLatestEntry(stores, START + random(110) * QUARTER_MS - 1)
       // Some are added, and the rest of the last round is not.
       if (round < 3) await foldAll(stores)
       if (round === 1 || round === 3) await compareReports()
@@ -189,7 +176,7 @@ describe.each(engineNames)('the kept totals on %s', (name) => {
       expect(await foldTotals(stores.database)).toMatchObject({ state: 'done' })
       expect(await foldTotals(stores.database, 600_000)).toMatchObject({ state: 'done' })
       await charge()
-      await moveTo(Date.now() - 700_000)
+      await moveLatestEntry(stores, Date.now() - 700_000)
       expect(await foldTotals(stores.database, 600_000)).toMatchObject({ state: 'done' })
       expect(await foldTotals(stores.database, 600_000)).toMatchObject({ state: 'done' })
       expect(await admin.maintenance.verify()).toEqual([])

@@ -79,7 +79,7 @@ export const callEndpoints = [
  * How calls ended, newest first: those that the database keeps, of all processes. The first page also contains the calls
  * that only this process remembers, and may then be longer than its limit.
  */
-async function listCalls(
+export async function listCalls(
   { id, key, problems, account, ...others }: Filters,
   page: { readonly limit: number; readonly after?: string },
   { viewer, admin, log }: Context,

@@ -3,7 +3,7 @@ import type { Admin, LimitRequest, ModelRequest, RouteListing, RouteRequest } fr
 import { missingModel } from '../../admin/route-faults.js'
 import type { RouteHealth } from '../../contracts/index.js'
 import { nameSchema } from '../../rules/schemas.js'
-import { DONE, done, emptySchema, get, post } from '../serving/endpoint.js'
+import { type Context, DONE, done, emptySchema, get, post } from '../serving/endpoint.js'
 import { HttpError } from '../serving/http-error.js'
 import { type Change, putUnchanged } from '../serving/put-unchanged.js'
 
@@ -32,14 +32,9 @@ export const catalogueEndpoints = [
     done(await admin.models.remove(id), 'model', id),
   ),
 
-  get('routes', 'operator', 'routes', emptySchema, async (_, { admin, routers }) => {
-    const health = new Map(routers.routes().map((route) => [route.routeId, route]))
-    const [listed, faults] = await Promise.all([admin.routes.list(), admin.routes.faults()])
-    const routes = listed.map(
-      (route): RouteView => ({ ...route, health: health.get(route.id), cannotBeUsed: faults.get(route.id) }),
-    )
-    return { routes }
-  }),
+  get('routes', 'operator', 'routes', emptySchema, async (_, context) => ({
+    routes: await listRoutes(context),
+  })),
   /** `warnings` are texts for people: the things that are missing before calls can use the stored route. */
   post('routes/put', 'operator', 'done', routeBody, async ({ was, ...route }, { admin }) => {
     checkRoute(route, admin)
@@ -60,6 +55,17 @@ export const catalogueEndpoints = [
     done(await admin.limits.remove(id), 'limit', id),
   ),
 ]
+
+/** The routes of the database, each with its health. */
+export async function listRoutes({ admin, routers }: Context): Promise<readonly RouteView[]> {
+  const health = new Map(routers.routes().map((route) => [route.routeId, route]))
+  const [listed, faults] = await Promise.all([admin.routes.list(), admin.routes.faults()])
+  return listed.map((route) => ({
+    ...route,
+    health: health.get(route.id),
+    cannotBeUsed: faults.get(route.id),
+  }))
+}
 
 /** Skips malformed values: the function that stores the route refuses them. */
 function checkRoute({ adapter, settings = {} }: RouteRequest, admin: Admin): void {

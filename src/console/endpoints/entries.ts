@@ -34,6 +34,8 @@ const filterSchema = z.strictObject({
   sessionId: z.string().max(8_192).refine(isPlainText, 'must be text without control characters').optional(),
   reference: nameSchema.optional(),
   entryId: nameSchema.optional(),
+  /** Only credits, corrections and refunds. */
+  payments: z.enum(['true', 'false']).optional(),
 })
 /** `refund` checks the other members itself. */
 const refundBody = z.strictObject({
@@ -114,18 +116,19 @@ export const entryEndpoints = [
 ]
 
 /** Newest first. */
-async function listEntries(
+export async function listEntries(
   filter: Filters,
   page: { readonly limit: number; readonly after?: string },
   { viewer, admin, log }: Context,
   withReferences: boolean,
 ) {
   const account = accountOf(viewer, filter.account)
-  const { key: credentialId, ...others } = filter
+  const { key: credentialId, payments, ...others } = filter
   const query = present({
     ...others,
     credentialId,
     ...page,
+    payments: payments === 'true' ? true : undefined,
     account: account ?? (await ownerOf(credentialId, admin)),
     payer: viewer.kind === 'user' && isOfPayer(filter) ? account : undefined,
   })

@@ -6,6 +6,7 @@ import { catalogueEndpoints } from './catalogue.js'
 import { connectedAppEndpoints } from './connected-apps.js'
 import { entryEndpoints } from './entries.js'
 import { findEndpoints } from './find.js'
+import { homeEndpoints } from './home.js'
 import { keyEndpoints } from './keys.js'
 import { liveEndpoints } from './live.js'
 import { maintenanceEndpoints } from './maintenance.js'
@@ -21,6 +22,7 @@ import { reportEndpoints } from './reports.js'
  * POST requires `content-type: application/json`.
  */
 export const endpoints = [
+  ...homeEndpoints,
   ...liveEndpoints,
   ...findEndpoints,
   ...reportEndpoints,

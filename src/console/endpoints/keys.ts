@@ -194,7 +194,7 @@ function namedOf(text: string): Readonly<Record<string, string>> {
 const idOf = ({ credentialId }: CredentialRow): string => credentialId
 
 /** What a host notes about a key is for the host. */
-function withoutMetadata({ metadata: _, ...row }: CredentialRow): CredentialRow {
+export function withoutMetadata({ metadata: _, ...row }: CredentialRow): CredentialRow {
   return row
 }
 
@@ -221,7 +221,7 @@ async function listWanted(
 }
 
 /** Whether the playground made it: its keys last an hour. */
-function isOfPlayground({ createdAt, expiresAt, label }: CredentialRow): boolean {
+export function isOfPlayground({ createdAt, expiresAt, label }: CredentialRow): boolean {
   return label === PLAYGROUND_LABEL && expiresAt !== undefined && expiresAt - createdAt <= PLAYGROUND_REACH_MS
 }
 

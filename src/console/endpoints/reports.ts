@@ -8,7 +8,7 @@ import { type Context, get, requireAccount, timeTextSchema } from '../serving/en
 import { accountOf, noAccount } from '../serving/viewer.js'
 
 const spendQuery = z.strictObject({
-  by: z.enum(['day', 'model', 'app', 'key', 'provider']),
+  by: z.enum(['day', 'model', 'app', 'key', 'account', 'provider']),
   account: nameSchema.optional(),
   appId: nameSchema.optional(),
   model: nameSchema.optional(),
@@ -112,7 +112,7 @@ export interface NamedRow extends SpendRow {
   readonly name: string | undefined
 }
 
-async function named(rows: readonly SpendRow[], namer: Namer): Promise<readonly NamedRow[]> {
+export async function named(rows: readonly SpendRow[], namer: Namer): Promise<readonly NamedRow[]> {
   const names = await namer(rows)
   return rows.map((row) => ({ ...row, name: row.key === undefined ? undefined : names.get(row.key) }))
 }
@@ -121,7 +121,7 @@ async function named(rows: readonly SpendRow[], namer: Namer): Promise<readonly 
 type Namer = (rows: readonly SpendRow[]) => Promise<ReadonlyMap<string, string | undefined>>
 
 /** Names one page of rows at a time, since there may be millions. */
-function namerOf(by: Query['by'], admin: Admin): Namer {
+export function namerOf(by: Query['by'], admin: Admin): Namer {
   const idsOf = (rows: readonly SpendRow[]): readonly string[] => rows.flatMap(({ key }) => key ?? [])
   if (by === 'key') {
     return async (rows) => {

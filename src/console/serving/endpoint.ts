@@ -15,6 +15,8 @@ export interface Services {
   readonly routerPath: string
   /** Whether an account may publish apps. */
   readonly publish: (account: string) => boolean | Promise<boolean>
+  /** Where users add credits. Absent if the host has no such page. */
+  readonly topUpUrl: string | undefined
   readonly clock: Clock
 }
 

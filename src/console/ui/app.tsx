@@ -12,6 +12,7 @@ import { Audit } from './pages/audit.js'
 import { Books } from './pages/books.js'
 import { Calls } from './pages/calls.js'
 import { ConnectedApps } from './pages/connected-apps.js'
+import { Home } from './pages/home.js'
 import { Keys } from './pages/keys.js'
 import { Live } from './pages/live.js'
 import { Models } from './pages/models.js'
@@ -32,6 +33,7 @@ interface Page extends NavigationLink {
 }
 
 const PAGES: readonly Page[] = [
+  { path: 'home', label: 'Home', component: Home },
   { path: 'playground', label: 'Playground', component: Playground },
   { path: 'spend', label: 'Spend', component: Spend },
   { path: 'calls', label: 'Calls', component: Calls },

@@ -4,11 +4,14 @@ import { simulateCalls, spreadOverDays } from './simulated-calls.js'
 import { isOpen, openVisit, say, streamOf, type Visit, violations } from './visit.js'
 
 const OPERATOR_PAGES = [
+  'home',
   'playground',
   'spend',
   'spend?by=model',
+  'spend?by=account',
   'spend?model=none',
   'calls',
+  'calls?view=payments',
   'calls?view=events',
   'calls?view=all',
   'calls?view=problems',
@@ -24,6 +27,7 @@ const OPERATOR_PAGES = [
   'nowhere',
 ]
 const USER_PAGES = [
+  'home',
   'playground',
   'spend',
   'calls',

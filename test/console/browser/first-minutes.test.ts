@@ -60,6 +60,7 @@ describe("a new user's first five minutes in the console", { timeout: 120_000 },
 
   it('begin with the link that the server printed', async () => {
     await page.goto(example.signInLink(origin))
+    await page.getByRole('link', { name: 'Make a first call in the playground' }).click()
     await page.getByRole('heading', { name: 'Playground' }).waitFor()
     expect(page.url()).not.toContain('sign-in')
   })

@@ -11,6 +11,7 @@ import { openStage, type Stage, VIEWER_COOKIE } from './stage.js'
 const DOCS_FOLDER = 'docs/pictures'
 const DEMO_KEY = 'sk-demo-upstream'
 const PAGES = [
+  'home',
   'playground',
   'spend',
   'spend?by=model',

@@ -39,7 +39,7 @@ describe('a one-time link of the console', { timeout: 120_000 }, () => {
       const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}${seen}`
       const page = await (await browser.newContext()).newPage()
       await page.goto(signIn.link(address))
-      await page.getByRole('heading', { name: 'Playground' }).waitFor()
+      await page.getByRole('heading', { name: 'Home' }).waitFor()
       await page.reload()
       await isOpen(page)
       const cookies = async () => (await page.context().cookies()).map(({ path }) => path)

@@ -48,7 +48,12 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
     { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) },
     upstreamModels ?? [FAST, SMART],
   )
-  const pages = createConsole({ admin, authorise: viewerOf, publish: (account) => account === 'dev' })
+  const pages = createConsole({
+    admin,
+    authorise: viewerOf,
+    publish: (account) => account === 'dev',
+    topUpUrl: '/top-up',
+  })
   const { credentials, catalogue, ledger, providers, idempotency, calls } = stores
   const router = createCompatRouter({
     credentials,

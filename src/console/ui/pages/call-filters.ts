@@ -37,6 +37,11 @@ export function questionOf({
   }
 }
 
+/** Returns the ledger query for all entries, or for credits, corrections and refunds. */
+export function entriesQuestionOf(query: Place['query'], isPayments: boolean) {
+  return { ...questionOf(query), payments: isPayments ? ('true' as const) : undefined }
+}
+
 /** Returns the query of calls that ended. */
 export function keptQuestionOf(query: Place['query'], isProblems: boolean) {
   const { sessionId: _, reference: __, entryId: ___, ...question } = questionOf(query)

@@ -16,6 +16,7 @@ import { Amount } from '../parts/values.js'
 import {
   type CallsProps,
   callSpec,
+  entriesQuestionOf,
   entrySpec,
   keptQuestionOf,
   keySpec,
@@ -25,10 +26,11 @@ import {
 import { Events } from './events.js'
 import { KeptCalls } from './kept-calls.js'
 
-type View = 'ledger' | 'all' | 'problems' | 'events'
+type View = 'ledger' | 'payments' | 'all' | 'problems' | 'events'
 
 const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
   { value: 'ledger', label: 'Ledger' },
+  { value: 'payments', label: 'Payments' },
   { value: 'all', label: 'All calls' },
   { value: 'problems', label: 'Problems' },
   { value: 'events', label: 'Recent events' },
@@ -36,9 +38,10 @@ const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
 
 export function Calls({ query }: CallsProps) {
   const view = VIEWS.find(({ value }) => value === query.view)?.value ?? 'ledger'
+  const isPayments = view === 'payments'
   const csv =
-    view === 'ledger'
-      ? pathOf('entries.csv', questionOf(query))
+    view === 'ledger' || isPayments
+      ? pathOf('entries.csv', entriesQuestionOf(query, isPayments))
       : view === 'events'
         ? undefined
         : pathOf('calls.csv', keptQuestionOf(query, view === 'problems'))
@@ -57,7 +60,7 @@ export function Calls({ query }: CallsProps) {
       <div class="toolbar">
         <Choice label="Show" options={VIEWS} value={view} onChange={(view) => changeQuery({ view })} />
       </div>
-      {view === 'ledger' && <Ledger query={query} />}
+      {(view === 'ledger' || isPayments) && <Ledger key={view} query={query} isPayments={isPayments} />}
       {view === 'events' && <Events query={query} />}
       {(view === 'all' || view === 'problems') && (
         <KeptCalls key={view} query={query} isProblems={view === 'problems'} />
@@ -66,12 +69,13 @@ export function Calls({ query }: CallsProps) {
   )
 }
 
-function Ledger({ query }: CallsProps) {
-  const question = questionOf(query)
+function Ledger({ query, isPayments }: CallsProps & { isPayments: boolean }) {
+  const question = entriesQuestionOf(query, isPayments)
   const pages = usePages(question)
   const calls = useLoad('entries', { ...question, after: pages.after })
   const specs = useSubjectSpecs()
-  const isNarrowed = Object.values(question).some((value) => value !== undefined)
+  const isNarrowed = Object.values(questionOf(query)).some((value) => value !== undefined)
+  const none = isPayments ? 'There is no credit, correction or refund yet.' : 'The ledger is empty.'
   return (
     <>
       <Filters
@@ -90,7 +94,7 @@ function Ledger({ query }: CallsProps) {
         {({ entries, next }) => (
           <>
             {entries.length === 0 ? (
-              <Empty title={isNarrowed ? 'No entry matches these filters.' : 'The ledger is empty.'}>
+              <Empty title={isNarrowed ? 'No entry matches these filters.' : none}>
                 {isNarrowed ? (
                   <>
                     {query.call && (
@@ -197,11 +201,11 @@ function EntryTable(props: CallsProps & { entries: readonly EntryView[]; reload:
 }
 
 /** In the column of charges, a refund is below 0. */
-function amountOf({ charge, refund, amount, postings }: EntryView): string {
+export function amountOf({ charge, refund, amount, postings }: EntryView): string {
   return charge?.cost ?? (refund && `-${refund.amount}`) ?? amount ?? postings[0]?.amount ?? '0'
 }
 
-function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
+export function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
   if (kind === 'charge' && facts !== undefined) return <Id of={facts.model} />
   if (facts !== undefined) {
     return (

@@ -54,7 +54,7 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
   )
 }
 
-function KeptCallTable({ calls, query: { call, id } }: CallsProps & { calls: readonly CallView[] }) {
+export function KeptCallTable({ calls, query: { call, id } }: CallsProps & { calls: readonly CallView[] }) {
   const opened = calls.find(({ key, requestId }) => key === id || (call && requestId === call))
   return (
     <Table

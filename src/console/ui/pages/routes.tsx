@@ -115,16 +115,7 @@ export function Routes({ query }: { query: Place['query'] }) {
               columns={[
                 {
                   head: 'Route',
-                  cell: ({ id, cannotBeUsed }) => (
-                    <>
-                      <Id of={id} />
-                      {cannotBeUsed !== undefined && (
-                        <span class="row-warning">
-                          <Badge tone="bad">cannot be used</Badge> {cannotBeUsed}
-                        </span>
-                      )}
-                    </>
-                  ),
+                  cell: (route) => <RouteName of={route} />,
                 },
                 { head: 'Model', cell: ({ model }) => <Id of={model} /> },
                 {
@@ -160,6 +151,24 @@ export function Routes({ query }: { query: Place['query'] }) {
           )
         }}
       </Listing>
+    </>
+  )
+}
+
+/** The id of a route, and the reason why no call can use it. */
+export function RouteName({
+  of: { id, cannotBeUsed },
+}: {
+  of: { readonly id: string; readonly cannotBeUsed?: string }
+}) {
+  return (
+    <>
+      <Id of={id} />
+      {cannotBeUsed !== undefined && (
+        <span class="row-warning">
+          <Badge tone="bad">cannot be used</Badge> {cannotBeUsed}
+        </span>
+      )}
     </>
   )
 }

@@ -2,6 +2,7 @@ import type { SpendBy, SpendReply, SpendRow } from '../../protocol.js'
 import { pathOf } from '../base/api.js'
 import { DAY_MS, dayOf, dayStart, formatCount, formatDuration, formatShare, rangeOf } from '../base/format.js'
 import { changeQuery, hrefOf, type Place } from '../base/place.js'
+import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Choice, Figure, Id, PageHead } from '../parts/basics.js'
 import { Chart, type ChartPoint } from '../parts/chart.js'
@@ -16,6 +17,7 @@ const BY: readonly { readonly value: SpendBy; readonly label: string }[] = [
   { value: 'model', label: 'Model' },
   { value: 'app', label: 'App' },
   { value: 'key', label: 'Key' },
+  { value: 'account', label: 'Account' },
   { value: 'provider', label: 'Provider' },
 ]
 
@@ -24,6 +26,7 @@ const NONE: Readonly<Record<SpendBy, string>> = {
   model: 'no model',
   app: 'without an app',
   key: 'no key',
+  account: 'no account',
   provider: 'no provider',
 }
 
@@ -31,7 +34,10 @@ const CHART_BARS = 24
 const RANGES = [7, 30, 90] as const
 
 export function Spend({ query }: { query: Place['query'] }) {
-  const by = BY.find(({ value }) => value === query.by)?.value ?? 'day'
+  const isForOperator = isOperator(useSession().viewer)
+  // A user has one account.
+  const options = BY.filter(({ value }) => isForOperator || value !== 'account')
+  const by = options.find(({ value }) => value === query.by)?.value ?? 'day'
   const { account, model, appId } = query
   const question = { by, account, model, appId, ...rangeOf(query) }
   const pages = usePages(question)
@@ -46,7 +52,12 @@ export function Spend({ query }: { query: Place['query'] }) {
       </PageHead>
       <Filters specs={[...specs, ...daySpecs]} query={query} />
       <div class="toolbar">
-        <Choice label="Sum by" options={BY} value={by} onChange={(value) => changeQuery({ by: value })} />
+        <Choice
+          label="Sum by"
+          options={options}
+          value={by}
+          onChange={(value) => changeQuery({ by: value })}
+        />
         <RangeButtons query={query} />
       </div>
       <Listing what="the spend" loaded={spend}>

@@ -163,7 +163,11 @@ export function Facts({ of }: { of: readonly (readonly [string, ComponentChildre
 }
 
 /** A figure with its name, larger than in tables. */
-export function Figure(props: { name: string; children: ComponentChildren; note?: ComponentChildren }) {
+export function Figure(props: {
+  name: ComponentChildren
+  children: ComponentChildren
+  note?: ComponentChildren
+}) {
   const { name, children, note } = props
   return (
     <div class="figure">

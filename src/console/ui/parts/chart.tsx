@@ -26,7 +26,7 @@ const LABEL_PX = 52
 const CHARACTER_PX = 7
 const AXIS_PX = 72
 
-/** Two stacked bars for each point. The table beside it has the exact figures. */
+/** Two stacked bars for each point. A table beside it, or on the page behind it, has the exact figures. */
 export function Chart(props: ChartProps) {
   const host = useRef<HTMLDivElement>(null)
   const scheme = useColorScheme()
@@ -49,7 +49,7 @@ export function Chart(props: ChartProps) {
           plot.destroy()
         }
       })
-      // The table has the same figures, so the page is useful without its chart.
+      // A table has the same figures, so the page is useful without its chart.
       .catch(() => setMissing(true))
     return () => {
       isGone = true
@@ -57,7 +57,11 @@ export function Chart(props: ChartProps) {
     }
   }, [points, isOverTime, scheme])
   if (isMissing)
-    return <p class="hint">This browser cannot draw the chart. The table has the same figures.</p>
+    return (
+      <p class="hint">
+        This browser cannot draw the chart. Its figures are also a table, here or on the page Spend.
+      </p>
+    )
   return (
     <figure class="chart">
       <div ref={host} role="img" aria-label={description} />

@@ -92,7 +92,7 @@ export function Limits(props: { owner: Owner; limits: readonly LimitView[]; relo
     <div class="limits">
       {own.map((limit) => (
         <div key={limit.id} class="limit">
-          <Use of={limit} />
+          <LimitUse of={limit} />
           {isForOperator && (
             <span class="action-group">
               <RowButton label="Change" of={`the limit ${limit.id}`} onPress={() => set(limit)} />
@@ -108,7 +108,7 @@ export function Limits(props: { owner: Owner; limits: readonly LimitView[]; relo
 }
 
 /** The bar shows the part that is used or held. The text has the exact figures. */
-function Use({ of: limit }: { of: LimitView }) {
+export function LimitUse({ of: limit }: { of: LimitView }) {
   const { id, amount, used, held, left, unit, endsAt, zone } = limit
   const most = Number(amount)
   const taken = most - Number(left)
