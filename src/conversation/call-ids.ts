@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { CallsAndResults } from './results.js'
 
 const HASH_CHARS = 8
 
@@ -79,13 +80,24 @@ export class CallIds {
   }
 }
 
-/** Returns ids for the calls of a conversation, or undefined if an API takes the given ones. */
-export function callIdsFor(given: Iterable<string>, fitting: (id: string) => string): CallIds | undefined {
+/**
+ * Returns ids for the calls and results of a conversation, or undefined if an API takes the given ones.
+ *
+ * @param settled elements whose results stand behind their calls
+ */
+export function callIdsFor<Element>(
+  settled: readonly Element[],
+  { callsOf, resultOf }: Pick<CallsAndResults<Element>, 'callsOf' | 'resultOf'>,
+  fitting: (id: string) => string,
+): CallIds | undefined {
   let known: Set<string> | undefined
-  for (const id of given) {
-    known ??= new Set()
-    if (id === '' || known.has(id) || fitting(id) !== id) return new CallIds(fitting)
-    known.add(id)
+  for (const element of settled) {
+    if (resultOf(element) === '') return new CallIds(fitting)
+    for (const id of callsOf(element)) {
+      known ??= new Set()
+      if (id === '' || known.has(id) || fitting(id) !== id) return new CallIds(fitting)
+      known.add(id)
+    }
   }
   return undefined
 }

@@ -6,10 +6,17 @@ const clean = (text: string) => shortenedTo(20, text.replace(/\W/g, '_'))
 
 describe('the ids of calls', () => {
   it('are kept if an API takes them', () => {
-    expect(callIdsFor(['a', 'b'], clean)).toBeUndefined()
-    expect(callIdsFor(['a', 'a'], clean)).toBeInstanceOf(CallIds)
-    expect(callIdsFor(['a', 'b.c'], clean)).toBeInstanceOf(CallIds)
-    expect(callIdsFor([''], clean)).toBeInstanceOf(CallIds)
+    type Element = { readonly call?: string; readonly of?: string }
+    const view = {
+      callsOf: ({ call }: Element) => (call === undefined ? [] : [call]),
+      resultOf: (element: Element) => element.of,
+    }
+    const idsFor = (...elements: readonly Element[]) => callIdsFor(elements, view, clean)
+    expect(idsFor({ call: 'a' }, { call: 'b' }, { of: 'a' }, { of: 'b' })).toBeUndefined()
+    expect(idsFor({ call: 'a' }, { call: 'a' })).toBeInstanceOf(CallIds)
+    expect(idsFor({ call: 'a' }, { call: 'b.c' })).toBeInstanceOf(CallIds)
+    expect(idsFor({ call: '' })).toBeInstanceOf(CallIds)
+    expect(idsFor({ call: 'a' }, { of: '' })).toBeInstanceOf(CallIds)
   })
 
   it('occur once each, and results have those of their calls, in their order', () => {

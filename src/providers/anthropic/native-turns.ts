@@ -53,8 +53,7 @@ const CALLS: CallsAndResults<JsonObject> = {
 export function fittingTurns(messages: Messages, model: string): Messages {
   const { elements, isAsSent } = toElements(messages)
   const settled = settleResults(elements, CALLS)
-  const calls = settled.flatMap((message) => CALLS.callsOf(message))
-  const ids = callIdsFor(calls, isClaude(model) ? idForClaude : sameId)
+  const ids = callIdsFor(settled, CALLS, isClaude(model) ? idForClaude : sameId)
   if (isAsSent && settled === elements && ids === undefined) return messages
   const joined = joinTurns(settled)
   return ids === undefined ? joined : joined.map((message) => withIds(message, ids))

@@ -60,7 +60,7 @@ export const UNSIGNED = 'skip_thought_signature_validator'
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
   const settled = settleResults(form.textAlone ? messages.map(inWords) : messages, CHAT_CALLS)
-  const ids = callIdsFor(settled.flatMap(CHAT_CALLS.callsOf), form.shortIds ? idForMistral : idForChats)
+  const ids = callIdsFor(settled, CHAT_CALLS, form.shortIds ? idForMistral : idForChats)
   /** Media in the results of tools, which chat providers take from users only. */
   let media: unknown[] = []
   for (const message of settled) {

@@ -66,8 +66,7 @@ const CALLS: CallsAndResults<JsonObject> = {
 
 /** Returns the items with ids of calls that the API takes, each only once. */
 function withFittingIds(items: readonly JsonObject[]): readonly JsonObject[] {
-  const given = items.filter(isCall).map(callId)
-  const ids = callIdsFor(given, idForResponses)
+  const ids = callIdsFor(items, CALLS, idForResponses)
   if (ids === undefined) return items
   return items.map((item) => {
     if (isCall(item)) return { ...item, call_id: ids.ofCall(callId(item)) }
