@@ -109,6 +109,7 @@ async function startStripe(webhook: string, secret: string): Promise<Stripe> {
     const object = {
       id: `cs_demo_${number}`,
       object: 'checkout.session',
+      mode: 'payment',
       payment_status: 'paid',
       amount_total: centsOf(session),
       currency: session.get('line_items[0][price_data][currency]'),

@@ -61,10 +61,17 @@ export function createWebhook(stripe: Stripe, secret: string, admin: Admin): Req
     switch (event.type) {
       case 'checkout.session.completed':
       case 'checkout.session.async_payment_succeeded': {
-        const { amount_total: cents, currency, id, metadata, payment_status: status } = event.data.object
+        const {
+          amount_total: cents,
+          currency,
+          id,
+          metadata,
+          mode,
+          payment_status: status,
+        } = event.data.object
         const account = metadata?.account
-        // A coupon may pay for all of it.
-        if (account === undefined || status !== 'paid' || !cents) return
+        // A coupon may pay for all of it, and a subscription is paid by its invoices.
+        if (account === undefined || mode !== 'payment' || status !== 'paid' || !cents) return
         await admin.accounts.credit({
           account,
           amount: toCredits(cents, currency),

@@ -279,6 +279,7 @@ function session(number: number, more: object = {}): object {
   return {
     id: `cs_${number}`,
     object: 'checkout.session',
+    mode: 'payment',
     payment_status: 'paid',
     amount_total: Number(sent.get('line_items[0][price_data][unit_amount]')),
     currency: sent.get('line_items[0][price_data][currency]'),
@@ -452,6 +453,7 @@ describe('examples/saas', () => {
       expect(await deliver(type, paid, { timestamp: 1_700_000_000 })).toBe(400)
       expect((await fetch(`${base}/stripe`, { method: 'POST', body: '{}' })).status).toBe(400)
       expect(await deliver(type, { ...paid, payment_status: 'unpaid' })).toBe(200)
+      expect(await deliver(type, { ...paid, mode: 'subscription' })).toBe(200)
       expect(await deliver(type, { ...paid, amount_total: 0 })).toBe(200)
       expect(await deliver(type, { ...paid, metadata: {} })).toBe(200)
       expect(await deliver('checkout.session.expired', paid)).toBe(200)
