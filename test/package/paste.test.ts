@@ -267,7 +267,7 @@ describe('a program of the documents, pasted into an empty folder and run by the
     const lines = codeBlocks(textOf.get('docs/express.md')!).find(
       ({ directives }) => directives.run === 'require',
     )
-    const text = lines!.text + program!.text.replace(/^(?:import|\/\/) .*\n/gm, '')
+    const text = lines!.text + program!.text.replace(/^import [^']*'[^']*'\n|^\/\/ .*\n/gm, '')
     const required = { ...program!, file: 'server.cjs', text }
     await completesAndCharges(await paste(required, ['node', '--env-file=.env', required.file]), 'sk-demo')
   })
