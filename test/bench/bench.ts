@@ -146,7 +146,9 @@ async function withoutPeers<Result>(
   name: string,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const others = running.filter((other) => other.name !== name && isPeerName(other.name))
+  const peers = running.filter((one) => isPeerName(one.name))
+  if (peers.length === 0) return run()
+  const others = peers.filter((peer) => peer.name !== name)
   const signalAll = (signal: NodeJS.Signals) => {
     for (const { target } of others) process.kill(target.program.processId, signal)
   }

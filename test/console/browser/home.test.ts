@@ -36,7 +36,7 @@ async function followLinks(page: Page): Promise<readonly string[]> {
 }
 
 describe("the console's home page before the first call", { timeout: 120_000 }, () => {
-  it('has a list of what is missing, each with a link to where it is done', async () => {
+  it('lists the first steps that are missing, each with a link to its page', async () => {
     const page = await visit.open('operator', '')
     await main(page).getByRole('heading', { name: 'First steps' }).waitFor()
     const steps = await main(page).getByRole('listitem').allTextContents()
