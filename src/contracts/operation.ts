@@ -4,6 +4,7 @@ import type { ErrorStyle } from '../protocol/error-body.js'
 import type { RequestBody, SentText } from '../protocol/request-body.js'
 import type { OwnFields } from '../protocol/request-fields/own-fields.js'
 import type { Unlisted } from '../protocol/request-fields/reading.js'
+import type { RequestHeaders } from '../protocol/request-headers.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
@@ -20,7 +21,7 @@ import type {
   TakeEvents,
 } from './providers.js'
 import type { ReplyReader } from './reasoning-name.js'
-import type { IncomingCall, ReplyBytes, WholeReply } from './reply.js'
+import type { ReplyBytes, WholeReply } from './reply.js'
 import type { TokenCounter } from './token-counter.js'
 
 /** How the clients of an API send their credential and read errors. Every refusal has this shape, whoever refuses. */
@@ -50,7 +51,7 @@ export interface Operation<A extends Asked = Asked> extends Api {
   /** The bytes that keep a silent stream alive. A comment by default. */
   readonly keepAlive?: WireBytes
   /** Reads a request. Throws a `CompatError` if it is wrong. Does not change the body. */
-  read(body: RequestBody, headers: IncomingCall['headers']): A
+  read(body: RequestBody, headers: RequestHeaders): A
   /**
    * Returns at most 20 known parameters of a request that have an effect but are not in the list of supported ones.
    * Parameters that the operation does not know are in {@link Asked.unlisted}.

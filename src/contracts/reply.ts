@@ -1,4 +1,5 @@
 import type { ReceivedBody } from '../protocol/request-body.js'
+import type { RequestHeaders } from '../protocol/request-headers.js'
 import type { WireBytes } from '../protocol/wire-bytes.js'
 import type { Awaitable } from './context.js'
 
@@ -29,12 +30,10 @@ export interface ReplyWriter {
 }
 
 /** A request whose body has not been read. */
-export interface IncomingCall {
+export interface IncomingCall extends RequestHeaders {
   readonly requestId: string
   /** The part of the request target after `?`, not decoded; empty if there is none. */
   readonly query: string
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** The number of `authorization` header lines. */
   readonly authorizationLines: number
   /** Lets the page that sent the request read the reply. By default it may read errors only. */

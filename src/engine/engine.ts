@@ -141,7 +141,7 @@ export function createEngine(given: EngineOptions): Engine {
     run: (context: LazyContext, log: CallLog) => Promise<void>,
   ): Promise<void> {
     const { requestId } = call
-    const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
+    const trace = options.traceContext === undefined ? undefined : readTraceContext(call)
     const log = new CallLog(requestId, name, options, recorder, trace)
     if (isCharged) calls.add(log)
     const context = new LazyContext(requestId)
@@ -218,14 +218,15 @@ export function createEngine(given: EngineOptions): Engine {
         }),
       ),
 
-    answerPublic: async ({ requestId, headers }, writer, body, { errors } = {}) => {
+    answerPublic: async (call, writer, body, { errors } = {}) => {
+      const { requestId } = call
       const context = new LazyContext(requestId)
       writer.onLeave(() => context.end())
       try {
         const { bytes, etag } = await body(context)
         if (etag === undefined) return void writer.send(200, JSON_HEADERS, bytes)
         const kept = { 'cache-control': KEPT_IF_ANONYMOUS, etag }
-        if (headers['if-none-match'] === etag) writer.send(304, kept, NO_BYTES)
+        if (call.header('if-none-match') === etag) writer.send(304, kept, NO_BYTES)
         else writer.send(200, { ...JSON_HEADERS, ...kept }, bytes)
       } catch (caught) {
         refuse(requestId, writer, caught, errors)

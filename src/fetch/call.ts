@@ -2,7 +2,7 @@ import { CompatError } from '../base/errors.js'
 import type { BodyShare } from '../hosts/body-budget.js'
 import { checkBodyType } from '../hosts/body-type.js'
 import { BodyCollector, tooLarge, tooSlow } from '../hosts/collect-body.js'
-import type { HostedCall, RequestHeaders } from '../hosts/hosted.js'
+import type { HostedCall } from '../hosts/hosted.js'
 import { queryOf } from '../hosts/match.js'
 import {
   abandoned,
@@ -23,7 +23,6 @@ const SMALL_BYTES = 16 * 1024
 
 /** A web `Request`. */
 export class FetchCall implements HostedCall {
-  readonly headers: RequestHeaders
   readonly method: string
   /** Whether the page that sent the request may read the reply, even if it is not an error. */
   isOriginAllowed = false
@@ -44,12 +43,14 @@ export class FetchCall implements HostedCall {
   constructor(
     readonly requestId: string,
     private readonly request: Request,
-    headers: RequestHeaders,
     private readonly body: unknown,
     private readonly tools: CallTools,
   ) {
-    this.headers = headers
     this.method = request.method
+  }
+
+  header(name: string): string | undefined {
+    return this.request.headers.get(name) ?? undefined
   }
 
   get wholeTarget(): string {
@@ -67,7 +68,7 @@ export class FetchCall implements HostedCall {
 
   /** `Headers` joins lines by a comma, which no token contains. */
   get authorizationLines(): number {
-    const { authorization } = this.headers
+    const authorization = this.header('authorization')
     if (authorization === undefined) return 0
     return authorization.includes(',') ? 2 : 1
   }
@@ -82,13 +83,13 @@ export class FetchCall implements HostedCall {
 
   async readBody(account: string, admit: (bytes: number) => void = () => {}): Promise<ReceivedBody> {
     if (this.isAbandoned) throw abandoned()
-    const { headers, request, tools } = this
+    const { request, tools } = this
     const isReadByHost = this.body !== undefined
-    checkBodyType(headers, isReadByHost)
-    if (isReadByHost) return takeRead(this.body, headers, tools)
+    checkBodyType(this, isReadByHost)
+    if (isReadByHost) return takeRead(this.body, this, tools)
     if (request.bodyUsed) throw bodyConsumed(this.requestId, tools)
     const { bodyBytes } = tools.sizes
-    const declared = declaredBytes(headers)
+    const declared = declaredBytes(this)
     if (declared !== undefined && declared > bodyBytes) throw tooLarge(bodyBytes)
     const isSmall = declared !== undefined && declared <= SMALL_BYTES
     tools.budget.checkRoomFor(declared ?? 0, account)

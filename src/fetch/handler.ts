@@ -41,9 +41,8 @@ export function createFetchHandler(endpoints: readonly Endpoint[], options: Host
   function answer(request: Request, path: string | undefined, info: HandlerInfo): Promise<Response> {
     const match = answers.match(path)
     const endpoint = endpointFor(match, request.method)
-    const headers = Object.fromEntries(request.headers)
-    const { id } = requestIdOf(headers['x-request-id'], undefined, options.newId)
-    const call = new FetchCall(id, request, headers, info.body, tools)
+    const { id } = requestIdOf(request.headers.get('x-request-id') ?? undefined, undefined, options.newId)
+    const call = new FetchCall(id, request, info.body, tools)
     const signal = info.signal === false ? undefined : request.signal
     const onAbort = (): void => {
       if (!call.isReading) reply.leave()

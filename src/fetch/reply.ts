@@ -14,6 +14,11 @@ const CLIENT_LEFT = 499
 /** Of a reply that cannot be a `Response`, because a header of it is none. */
 const BROKEN = 500
 
+type Body = string | Uint8Array | ReadableStream | null
+
+/** Text that has the same bytes in latin1 and in UTF-8. Hosts write text and headers to the socket at once, and bytes apart. */
+const ASCII = /^[\0-\x7f]*$/
+
 /** The parts that all replies of one handler share. */
 export interface ReplyTools extends HostReplyTools {
   readonly clock: Clock
@@ -56,7 +61,7 @@ export class FetchReply extends HostReply {
     nameMetadata(head, this.tools.resourceMetadata)
     this.phase = 'done'
     if (this.call.method === 'HEAD' || bytes === '') this.begin(status, head, null)
-    else if (isShort(bytes)) this.begin(status, head, toBytes(bytes))
+    else if (isShort(bytes)) this.begin(status, head, ASCII.test(bytes) ? bytes : toBytes(bytes))
     else {
       this.begin(status, head, this.openBody())
       return this.sendPieces(bytes)
@@ -109,17 +114,17 @@ export class FetchReply extends HostReply {
     this.tellListener()
   }
 
-  private begin(status: number, headers: ReplyHeaders, body: Uint8Array | ReadableStream | null): void {
+  private begin(status: number, headers: ReplyHeaders, body: Body): void {
     headers['x-request-id'] = this.call.requestId
-    const { origin } = this.call.headers
-    if (typeof origin === 'string') letPageRead(headers, status, origin, this.call.isOriginAllowed)
+    const origin = this.call.header('origin')
+    if (origin !== undefined) letPageRead(headers, status, origin, this.call.isOriginAllowed)
     this.onHead()
     this.respond(this.made(status, headers, body))
     // The rest of a body is discarded while the answer is on its way.
     if (this.phase === 'done') this.call.abandonBody()
   }
 
-  private made(status: number, headers: ReplyHeaders, body: Uint8Array | ReadableStream | null): Response {
+  private made(status: number, headers: ReplyHeaders, body: Body): Response {
     try {
       return new Response(body, { status, headers })
     } catch (error) {

@@ -148,21 +148,18 @@ function unknownPath(endpoints: readonly Endpoint[], path: string | undefined): 
   )
 }
 
-function refuseMethod(
-  { headers, method }: HostedCall,
-  endpoints: readonly Endpoint[],
-  reply: HostedReply,
-): void {
+function refuseMethod(call: HostedCall, endpoints: readonly Endpoint[], reply: HostedReply): void {
+  const { method } = call
   const allow = [
     ...endpoints.flatMap(({ method: known }) => (known === 'GET' ? ['GET', 'HEAD'] : [known])),
     'OPTIONS',
   ].join(', ')
   if (method === 'OPTIONS') {
-    reply.sendNoContent({ allow, ...preflightHeaders(headers, reply, allow) })
+    reply.sendNoContent({ allow, ...preflightHeaders(call, reply, allow) })
     return
   }
   // Some agents try a web socket first.
-  const isSocket = String(headers.upgrade).toLowerCase() === 'websocket'
+  const isSocket = call.header('upgrade')?.toLowerCase() === 'websocket'
   reply.sendError(
     new CompatError(
       'method_not_allowed',

@@ -1,12 +1,11 @@
 import { CompatError } from '../base/errors.js'
-import { textOf } from '../protocol/json-values.js'
-import type { RequestHeaders } from './hosted.js'
+import type { RequestHeaders } from '../protocol/request-headers.js'
 
 /** Throws 415 if the headers name a type other than JSON in UTF-8. `decoded`: the host has already inflated the body. */
 export function checkBodyType(headers: RequestHeaders, decoded: boolean): void {
-  const type = textOf(headers['content-type'])
+  const type = headers.header('content-type')
   if (type !== undefined && type !== 'application/json') checkContentType(type)
-  const encoding = headers['content-encoding']
+  const encoding = headers.header('content-encoding')
   if (!decoded && encoding !== undefined && encoding !== '') {
     throw new CompatError(
       'unsupported_media_type',

@@ -1,4 +1,5 @@
-import type { HostedReply, ReplyHeaders, RequestHeaders } from './hosted.js'
+import type { RequestHeaders } from '../protocol/request-headers.js'
+import type { HostedReply, ReplyHeaders } from './hosted.js'
 
 /** Lets the pages of any origin read a reply. It cannot be combined with cookies. */
 export const ANY_ORIGIN = '*'
@@ -25,17 +26,18 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]+$/
  * credential, so every one is answered. The credential of the call that follows decides.
  */
 export function preflightHeaders(
-  { origin, ...headers }: RequestHeaders,
+  request: RequestHeaders,
   { isOriginDecided }: HostedReply,
   methods: string,
 ): Readonly<ReplyHeaders> {
-  if (origin === undefined || headers['access-control-request-method'] === undefined) return {}
+  if (request.header('origin') === undefined) return {}
+  if (request.header('access-control-request-method') === undefined) return {}
   if (isOriginDecided) return {}
-  const asked = headers['access-control-request-headers']
+  const asked = request.header('access-control-request-headers')
   return {
     [ALLOW_ORIGIN]: ANY_ORIGIN,
     'access-control-allow-methods': methods,
-    ...(typeof asked === 'string' && HEADER_NAMES.test(asked) && { 'access-control-allow-headers': asked }),
+    ...(asked !== undefined && HEADER_NAMES.test(asked) && { 'access-control-allow-headers': asked }),
     'access-control-max-age': MAX_AGE_SECONDS,
   }
 }

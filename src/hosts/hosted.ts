@@ -1,8 +1,6 @@
 import type { CompatError } from '../base/errors.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 
-/** Headers by their names in lower case. */
-export type RequestHeaders = IncomingCall['headers']
 /** Headers of a reply, to which a host's room adds its own. */
 export type ReplyHeaders = Record<string, string>
 

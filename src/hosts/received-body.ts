@@ -6,9 +6,9 @@ import { asCompatError } from '../protocol/error-body.js'
 import { checkJsonValue, parseJsonBody } from '../protocol/json-body.js'
 import { memorySize } from '../protocol/memory-size.js'
 import type { ReceivedBody } from '../protocol/request-body.js'
+import type { RequestHeaders } from '../protocol/request-headers.js'
 import type { BodyBudget } from './body-budget.js'
 import { tooLarge } from './collect-body.js'
-import type { RequestHeaders } from './hosted.js'
 
 /** The parts that all calls of one handler share. */
 export interface CallTools {
@@ -39,7 +39,7 @@ export function takeRead(body: unknown, headers: RequestHeaders, tools: CallTool
     return parseBytes(bytes, tools)
   }
   const value = checkJsonValue(body)
-  const declared = headers['content-encoding'] === undefined ? declaredBytes(headers) : undefined
+  const declared = headers.header('content-encoding') === undefined ? declaredBytes(headers) : undefined
   return { value, bytes: declared ?? memorySize(value) }
 }
 
@@ -54,12 +54,12 @@ export function abandoned(): CompatError {
 }
 
 export function declaredBytes(headers: RequestHeaders): number | undefined {
-  const header = headers['content-length']
+  const header = headers.header('content-length')
   if (header === undefined || isChunked(headers)) return undefined
   const bytes = Number(header)
   return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined
 }
 
 export function isChunked(headers: RequestHeaders): boolean {
-  return headers['transfer-encoding'] !== undefined
+  return headers.header('transfer-encoding') !== undefined
 }

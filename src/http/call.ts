@@ -37,7 +37,6 @@ export class HttpCall implements HostedCall {
   private collector: BodyCollector | undefined
   private receivedBytes = 0
   private isAbandoned = false
-  readonly headers: IncomingMessage['headers']
   /** Whether the page that sent the request may read the reply, even if it is not an error. */
   isOriginAllowed = false
 
@@ -45,8 +44,11 @@ export class HttpCall implements HostedCall {
     readonly requestId: string,
     private readonly req: HostRequest,
     private readonly tools: CallTools,
-  ) {
-    this.headers = req.headers
+  ) {}
+
+  header(name: string): string | undefined {
+    const value = this.req.headers[name]
+    return typeof value === 'object' ? value.join(', ') : value
   }
 
   get method(): string {
@@ -94,11 +96,11 @@ export class HttpCall implements HostedCall {
     if (this.isAbandoned) throw abandoned()
     const req = this.req
     const isUnread = !req.readableEnded && !req.readableDidRead && req._body !== true
-    checkBodyType(req.headers, !isUnread)
+    checkBodyType(this, !isUnread)
     if (!isUnread) return this.takeParsed()
 
     const { budget, sizes, timeouts } = this.tools
-    const declared = declaredBytes(req.headers)
+    const declared = declaredBytes(this)
     if (declared !== undefined && declared > sizes.bodyBytes) throw tooLarge(sizes.bodyBytes)
     const arrived = declared === undefined ? undefined : this.readArrived(declared)
     if (arrived !== undefined) {
@@ -159,9 +161,9 @@ export class HttpCall implements HostedCall {
   private restBytes(): number | undefined {
     const req = this.req
     if (req.complete) return 0
-    const declared = declaredBytes(req.headers)
+    const declared = declaredBytes(this)
     // Over HTTP/1, the headers announce a body of unknown length. Over HTTP/2 they need not.
-    if (declared === undefined) return req.httpVersionMajor < 2 && !isChunked(req.headers) ? 0 : undefined
+    if (declared === undefined) return req.httpVersionMajor < 2 && !isChunked(this) ? 0 : undefined
     const received = this.collector?.receivedBytes ?? this.receivedBytes
     return Math.max(0, declared - received - req.readableLength)
   }
@@ -180,8 +182,13 @@ export class HttpCall implements HostedCall {
     const { req, tools } = this
     const isHalfRead = req._body !== true && !req.readableEnded
     const body = isHalfRead ? undefined : req.body
-    if (body === undefined || (body === null && !mayBeNull(req))) throw bodyConsumed(this.requestId, tools)
-    return takeRead(body, req.headers, tools)
+    if (body === undefined || (body === null && !this.mayBeNull())) throw bodyConsumed(this.requestId, tools)
+    return takeRead(body, this, tools)
+  }
+
+  /** Some parsers also set the body to null if they did not parse it. */
+  private mayBeNull(): boolean {
+    return this.req._body === true || declaredBytes(this) === 'null'.length
   }
 }
 
@@ -214,9 +221,4 @@ export class RequestSource implements BodySource {
   }
 
   private readonly onEnd = (): void => this.sink?.end()
-}
-
-/** Some parsers also set the body to null if they did not parse it. */
-function mayBeNull(req: HostRequest): boolean {
-  return req._body === true || declaredBytes(req.headers) === 'null'.length
 }

@@ -1,3 +1,5 @@
+import type { RequestHeaders } from './request-headers.js'
+
 /** A W3C trace context. Its fields have the names of its headers. */
 export interface TraceContext {
   /** Of version 00, with ids that are not zero. */
@@ -16,16 +18,15 @@ const MEMBER =
  * Returns the trace context in the headers of a request, or undefined if there is none or it is malformed. A later version
  * is reduced to the fields of version 00. A `tracestate` that is malformed or over 512 characters is left out.
  */
-export function readTraceContext(
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
-): TraceContext | undefined {
-  const { traceparent, tracestate } = headers
-  if (typeof traceparent !== 'string' || traceparent.length > MAX_HEADER_CHARS) return undefined
+export function readTraceContext(headers: RequestHeaders): TraceContext | undefined {
+  const traceparent = headers.header('traceparent')
+  if (traceparent === undefined || traceparent.length > MAX_HEADER_CHARS) return undefined
   if (!TRACEPARENT.test(traceparent)) return undefined
   const version = traceparent.slice(0, 2)
   if (version === '00' && traceparent.length !== TRACEPARENT_CHARS) return undefined
   const parent = `00${traceparent.slice(2, TRACEPARENT_CHARS)}`
-  const state = typeof tracestate === 'string' ? readTraceState(tracestate) : undefined
+  const tracestate = headers.header('tracestate')
+  const state = tracestate === undefined ? undefined : readTraceState(tracestate)
   return Object.freeze(
     state === undefined ? { traceparent: parent } : { traceparent: parent, tracestate: state },
   )

@@ -13,6 +13,7 @@ import { engineNames, foldAll, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createFacts, createHoldId, createSettle } from '../helpers/ledger-requests.js'
 import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { moveLatestEntry } from '../helpers/move-entry.js'
+import { useNoon } from '../helpers/noon.js'
 import { createRandom } from '../helpers/random.js'
 import {
   alice,
@@ -237,6 +238,7 @@ describe.each(engineNames)("the figures of the console's home page on %s", (name
 })
 
 describe("the console's home page", () => {
+  useNoon()
   let bench: Bench
   let tokens: Awaited<ReturnType<typeof furnish>>
   const homeOf = async () => (await bench.as(operator).get<Home>('api/home')).json
@@ -254,7 +256,7 @@ describe("the console's home page", () => {
     const all = { model: true, route: true, credit: true, key: true }
     expect((await homeOf()).firstSteps).toEqual(all)
     expect((await bench.call(tokens.alice)).status).toBe(200)
-    await vi.waitFor(async () => expect(await homeOf()).not.toHaveProperty('firstSteps'))
+    await vi.waitFor(async () => expect(await homeOf()).not.toHaveProperty('firstSteps'), 10_000)
   })
 
   it('counts the failures of kept calls by their cause', async () => {
@@ -272,7 +274,7 @@ describe("the console's home page", () => {
         ],
         before: { count: 0, isCut: false },
       })
-    })
+    }, 10_000)
   })
 
   it('has the wait for the first token, and the routes', async () => {

@@ -7,6 +7,7 @@ import { createEngine } from '../../src/engine/engine.js'
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { engineOptions } from '../../src/options.js'
+import { headersOf } from '../helpers/headers-of.js'
 
 const CONTEXT: CallContext = { requestId: 'test', signal: new AbortController().signal }
 
@@ -56,7 +57,7 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
       chat,
       {
         requestId,
-        headers: { authorization: 'Bearer sk-demo' },
+        ...headersOf({ authorization: 'Bearer sk-demo' }),
         authorizationLines: 1,
         allowOrigin: () => {},
         query: '',

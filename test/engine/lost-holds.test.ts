@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/base/clock.js'
 import type { HoldRequest, KeptHolds, LedgerStore, SettleRequest } from '../../src/contracts/ledger.js'
 import type { ChatAdapter, ProviderEvent } from '../../src/contracts/providers.js'
-import type { IncomingCall } from '../../src/contracts/reply.js'
 import { memoryCredentials, memoryLedger, type RouterEvent } from '../../src/index.js'
 import { chat } from '../../src/operations/chat/index.js'
 import type { RouterOptions } from '../../src/options.js'
 import { createManualClock } from '../conformance/manual-clock.js'
 import { createDeferred } from '../helpers/deferred.js'
-import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
+import { choiceEvent, FINISH, openEngine, streamedCallWith } from './one-call.js'
 
 const EVERY_MS = 5_000
 const SILENT_MS = 40_000
@@ -18,7 +17,9 @@ const context = { requestId: 'test', signal: new AbortController().signal }
 const token = (content: string) => choiceEvent({ content })
 
 /** An engine with one call to a provider that the test plays, over a ledger that can lose its holds. */
-function start(options: Partial<RouterOptions> & { readonly headers?: IncomingCall['headers'] } = {}) {
+function start(
+  options: Partial<RouterOptions> & { readonly headers?: Readonly<Record<string, string>> } = {},
+) {
   const { headers, ...more } = options
   const timers = createManualClock()
   let stoodStillMs = 0
@@ -70,22 +71,18 @@ function start(options: Partial<RouterOptions> & { readonly headers?: IncomingCa
     if (bytes !== '') log.push('send')
     sent.bytes += bytes
   }
-  const run = engine.run(
-    chat,
-    { ...streamedCall, headers: { ...streamedCall.headers, ...headers } },
-    {
-      left: false,
-      onLeave: () => undefined,
-      send: (status, _headers, bytes) => {
-        sent.status = status
-        write([bytes].flat().join(''))
-      },
-      openStream: () => undefined,
-      write,
-      end: (bytes) => write([...bytes].join('')),
-      drop: () => expect.fail('The client was dropped'),
+  const run = engine.run(chat, streamedCallWith(headers ?? {}), {
+    left: false,
+    onLeave: () => undefined,
+    send: (status, _headers, bytes) => {
+      sent.status = status
+      write([bytes].flat().join(''))
     },
-  )
+    openStream: () => undefined,
+    write,
+    end: (bytes) => write([...bytes].join('')),
+    drop: () => expect.fail('The client was dropped'),
+  })
   return {
     engine,
     events,

@@ -5,6 +5,7 @@ import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } fro
 import { engineOptions, type RouterOptions } from '../../src/options.js'
 import { jsonBytes } from '../../src/protocol/wire-bytes.js'
 import { createManualClock } from '../conformance/manual-clock.js'
+import { headersOf } from '../helpers/headers-of.js'
 
 const data = (chunk: object): ProviderEvent => ({ type: 'data', bytes: jsonBytes(chunk) })
 
@@ -39,10 +40,12 @@ export function openEngine(
   )
 }
 
+const CALLER = { authorization: 'Bearer sk-demo' }
+
 /** A streamed call of that model. */
 export const streamedCall: IncomingCall = {
   requestId: 'one',
-  headers: { authorization: 'Bearer sk-demo' },
+  ...headersOf(CALLER),
   authorizationLines: 1,
   allowOrigin: () => {},
   query: '',
@@ -51,6 +54,12 @@ export const streamedCall: IncomingCall = {
     bytes: 100,
   }),
 }
+
+/** The same call with more headers. */
+export const streamedCallWith = (headers: Readonly<Record<string, string>>): IncomingCall => ({
+  ...streamedCall,
+  ...headersOf({ ...CALLER, ...headers }),
+})
 
 /** A client that takes everything and looks at nothing. */
 export const ignoringClient: ReplyWriter = {

@@ -3,13 +3,12 @@ import type { RequestEnd } from '../../src/contracts/events.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
-import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
+import { choiceEvent, FINISH, openEngine, streamedCallWith } from './one-call.js'
 
 const MIB = 1_024 * 1_024
 const keyed = (requestId: string) => ({
-  ...streamedCall,
+  ...streamedCallWith({ 'idempotency-key': 'k' }),
   requestId,
-  headers: { ...streamedCall.headers, 'idempotency-key': 'k' },
 })
 
 /** A client that accepts one write at a time, on command. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import type { RouterEvent } from '../../src/index.js'
 import { chat } from '../../src/operations/chat/index.js'
-import { FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
+import { FINISH, openEngine, streamedCall, streamedCallWith, TOKEN } from './one-call.js'
 
 /** A client whose stream cannot be ended. */
 function brokenWriter() {
@@ -49,8 +49,7 @@ describe('a fault in an open stream', () => {
   it('also drops the client if the call has an Idempotency-Key', async () => {
     const { engine, faults } = start()
     const { did, writer } = brokenWriter()
-    const headers = { ...streamedCall.headers, 'idempotency-key': 'k' }
-    await engine.run(chat, { ...streamedCall, headers }, writer)
+    await engine.run(chat, streamedCallWith({ 'idempotency-key': 'k' }), writer)
     expect(did.slice(0, 3)).toEqual(['openStream', 'end', 'drop'])
     expect([engine.inFlight, engine.openHolds, faults().length]).toEqual([0, 0, 1])
     await engine.close({ graceMs: 0 })

@@ -741,7 +741,7 @@ test('two authorization headers are detected even though Node keeps only the fir
   const seen: unknown[] = []
   const tested = testHandler({
     listModels: async (call, writer) => {
-      seen.push([call.authorizationLines, call.headers.authorization])
+      seen.push([call.authorizationLines, call.header('authorization')])
       writer.send(200, {}, asWire('{}'))
     },
   })

@@ -9,7 +9,7 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 
 /** A small version of a real endpoint: streams if the body asks for it. */
 async function complete(call: IncomingCall, writer: ReplyWriter): Promise<void> {
-  if (call.headers.authorization === undefined) return echo(call, writer)
+  if (call.header('authorization') === undefined) return echo(call, writer)
   try {
     const { value } = await call.readBody('alice')
     if (value.stream !== true)

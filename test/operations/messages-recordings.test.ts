@@ -10,6 +10,7 @@ import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { fed } from '../helpers/fed-reply.js'
+import { headersOf } from '../helpers/headers-of.js'
 import { isLong } from '../helpers/long.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'
 import { chatStreams } from '../recordings/chat-completions.js'
@@ -54,7 +55,7 @@ function play(language: Language, pieces: readonly Buffer[], splice: boolean) {
     upstreamModel: 'claude',
     adapter: ADAPTERS[language === 'anthropic' ? 0 : 1],
   }
-  const routed = new MessagesPlan(readRequest(body, {}), MODEL, OPTIONS).on(route, false)
+  const routed = new MessagesPlan(readRequest(body, headersOf({})), MODEL, OPTIONS).on(route, false)
   if (routed === undefined) expect.fail('no adapter')
   const made = routed.reply({
     id: 'msg_1',

@@ -11,6 +11,7 @@ import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-comp
 import { createResponsesReader } from '../../src/providers/openai-compatible/responses-reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { fed } from '../helpers/fed-reply.js'
+import { headersOf } from '../helpers/headers-of.js'
 import { isLong } from '../helpers/long.js'
 import { readResponseStream } from '../helpers/response-events.js'
 import { chatStreams } from '../recordings/chat-completions.js'
@@ -47,7 +48,7 @@ function play(language: Language, pieces: readonly Buffer[], stream = true) {
   }
   const responses = createResponses()
   const plan = responses.plan(
-    responses.read({ value: body }, {}),
+    responses.read({ value: body }, headersOf({})),
     { id: MODEL, created: 1, ownedBy: 'acme' },
     {
       counter: byteRatioCounter,

@@ -16,6 +16,7 @@ import { embeddings } from '../../src/operations/embeddings/index.js'
 import { messages } from '../../src/operations/messages/index.js'
 import { createResponses } from '../../src/operations/responses/index.js'
 import { DEFAULTS } from '../../src/options.js'
+import { headersOf } from '../helpers/headers-of.js'
 import { MODEL } from '../wire/service.js'
 
 const READER = {
@@ -91,7 +92,7 @@ const IN_MESSAGES = [
 ]
 
 function plan(operation: Operation, body: object, sizes = DEFAULTS.sizes): Plan {
-  return planOf(operation, operation.read({ value: { model: MODEL, ...body } }, {}), sizes)
+  return planOf(operation, operation.read({ value: { model: MODEL, ...body } }, headersOf({})), sizes)
 }
 
 function planOf(operation: Operation, asked: Asked, sizes = DEFAULTS.sizes): Plan {
@@ -166,7 +167,7 @@ describe('a route', () => {
   it.each(OPERATIONS)(
     'is asked about $operation.name without a look at what was said',
     ({ body, operation }) => {
-      const read = operation.read({ value: { model: MODEL, ...body } }, {})
+      const read = operation.read({ value: { model: MODEL, ...body } }, headersOf({}))
       const planned = planOf(operation, read)
       for (const request of [read, ...Object.values(read)]) {
         for (const name of SPOKEN) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readTraceContext } from '../../src/protocol/trace-context.js'
+import { headersOf } from '../helpers/headers-of.js'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'
@@ -7,18 +8,22 @@ const PARENT = `00-${TRACE}-${SPAN}-01`
 
 describe('a trace context', () => {
   it('is read unchanged', () => {
-    expect(readTraceContext({ traceparent: PARENT, tracestate: 'vendor=opaque' })).toEqual({
+    expect(readTraceContext(headersOf({ traceparent: PARENT, tracestate: 'vendor=opaque' }))).toEqual({
       traceparent: PARENT,
       tracestate: 'vendor=opaque',
     })
-    expect(readTraceContext({ traceparent: PARENT })).toEqual({ traceparent: PARENT })
-    expect(readTraceContext({ traceparent: `00-${TRACE}-${SPAN}-00` })?.traceparent).toMatch(/-00$/)
+    expect(readTraceContext(headersOf({ traceparent: PARENT }))).toEqual({ traceparent: PARENT })
+    expect(readTraceContext(headersOf({ traceparent: `00-${TRACE}-${SPAN}-00` }))?.traceparent).toMatch(
+      /-00$/,
+    )
   })
 
   it('of a later version is read as far as version 00 goes', () => {
     const later = `cc-${TRACE}-${SPAN}-01`
-    expect(readTraceContext({ traceparent: later })).toEqual({ traceparent: PARENT })
-    expect(readTraceContext({ traceparent: `${later}-what-comes-later` })).toEqual({ traceparent: PARENT })
+    expect(readTraceContext(headersOf({ traceparent: later }))).toEqual({ traceparent: PARENT })
+    expect(readTraceContext(headersOf({ traceparent: `${later}-what-comes-later` }))).toEqual({
+      traceparent: PARENT,
+    })
   })
 
   it.each([
@@ -36,7 +41,7 @@ describe('a trace context', () => {
     ['not hexadecimal', `00-${TRACE.replace('4', 'g')}-${SPAN}-01`],
     ['followed by a line', `${PARENT}\n`],
   ])('is absent if traceparent is %s', (_what, traceparent) => {
-    expect(readTraceContext({ traceparent, tracestate: 'vendor=opaque' })).toBeUndefined()
+    expect(readTraceContext(headersOf({ traceparent, tracestate: 'vendor=opaque' }))).toBeUndefined()
   })
 
   it.each([
@@ -49,12 +54,12 @@ describe('a trace context', () => {
     ['more than 512 characters', `a=${'x'.repeat(511)}`],
     ['no member', ' , '],
   ])('is read without its state if that has %s', (_what, tracestate) => {
-    expect(readTraceContext({ traceparent: PARENT, tracestate })).toEqual({ traceparent: PARENT })
+    expect(readTraceContext(headersOf({ traceparent: PARENT, tracestate }))).toEqual({ traceparent: PARENT })
   })
 
   it('loses the white space around the members of its state', () => {
     const tracestate = 'rojo=00f067aa, \ttenant@system=a b ,,'
-    expect(readTraceContext({ traceparent: PARENT, tracestate })?.tracestate).toBe(
+    expect(readTraceContext(headersOf({ traceparent: PARENT, tracestate }))?.tracestate).toBe(
       'rojo=00f067aa,tenant@system=a b',
     )
   })

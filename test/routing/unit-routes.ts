@@ -6,6 +6,7 @@ import { chooseRoutes, type RouteChoice } from '../../src/engine/routing/route-c
 import { type CallResult, RouteHealthBook } from '../../src/engine/routing/route-health.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { createManualClock, type ManualClock } from '../conformance/manual-clock.js'
+import { headersOf } from '../helpers/headers-of.js'
 
 export const MODEL: Model = {
   id: 'acme/fast',
@@ -32,7 +33,7 @@ export interface Choosing {
 export function choose(routes: readonly Route[], options: Choosing = {}): RouteChoice {
   const { account = 'alice', model = MODEL, promptTokens = 10, spreadKey = 'call-1' } = options
   const messages = [{ role: 'user', content: 'Hello' }]
-  const asked = chat.read({ value: { model: model.id, messages, ...options.body } }, {})
+  const asked = chat.read({ value: { model: model.id, messages, ...options.body } }, headersOf({}))
   const plan: Plan = {
     input: { atMost: () => promptTokens, atLeast: promptTokens, hasMedia: false },
     outputOn: () => ({ least: 0, usual: 0, most: 0, step: 1 }),

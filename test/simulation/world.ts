@@ -3,6 +3,7 @@ import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
 import { memoryIdempotency } from '../../src/memory/idempotency.js'
 import { chat } from '../../src/operations/chat/index.js'
 import type { ReceivedBody } from '../../src/protocol/request-body.js'
+import { headersOf } from '../helpers/headers-of.js'
 import type { CallPlan } from './call-plan.js'
 import { SimClient } from './client.js'
 import { seesBalance, tokensDue } from './oracle.js'
@@ -169,11 +170,11 @@ export class World {
       chat,
       {
         requestId: plan.id,
-        headers: {
+        ...headersOf({
           authorization: `Bearer ${this.scenario.callers[plan.caller]!.token}`,
           ...(plan.key !== undefined && { 'idempotency-key': plan.key }),
           ...(plan.retryCount > 0 && { 'x-stainless-retry-count': String(plan.retryCount) }),
-        },
+        }),
         authorizationLines: 1,
         allowOrigin: () => {},
         query: '',

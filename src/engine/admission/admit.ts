@@ -4,6 +4,7 @@ import type { Awaitable } from '../../contracts/context.js'
 import type { Asked, Operation } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { RequestBody } from '../../protocol/request-body.js'
+import type { RequestHeaders } from '../../protocol/request-headers.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { andThen, isPromise } from '../asking/within.js'
 import type { CallLog } from '../events/call-log.js'
@@ -26,7 +27,7 @@ export interface Arrival<A extends Asked = Asked> {
   readonly context: LazyContext
   readonly log: CallLog
   /** Reads the body. Throws a `CompatError` if it is wrong. */
-  read(body: RequestBody, headers: IncomingCall['headers']): A
+  read(body: RequestBody, headers: RequestHeaders): A
 }
 
 /** A request that has passed every step. */
@@ -149,13 +150,13 @@ function readBody(request: Admitting): Awaitable<void> {
   const received = call.readBody(caller.principal.account, (bytes) => memory.checkRequest(bytes))
   return andThen(parts.inFlight.interruptible(received), (body) => {
     memory.takeRequest(body.bytes)
-    request.request = new HeldRequest(arrival.read(body, call.headers))
+    request.request = new HeldRequest(arrival.read(body, call))
   })
 }
 
 function addSession({ arrival, request }: Admitting): void {
   const { call, log } = arrival
-  const asked = sessionFromHeader(request.asked, call.headers)
+  const asked = sessionFromHeader(request.asked, call)
   request.change(asked)
   log.askedModel = asked.model
 }

@@ -90,13 +90,9 @@ function readCaller(
  * Returns the token of a header that contains nothing else. Undefined if the request has no such header, or has an
  * `Authorization` header.
  */
-function bareToken(
-  { authorizationLines, headers }: IncomingCall,
-  name: string | undefined,
-): string | undefined {
-  const token = name === undefined || authorizationLines > 0 ? undefined : headers[name]
-  if (token === undefined) return undefined
-  if (typeof token === 'string' && BARE_TOKEN.test(token)) return token
+function bareToken(call: IncomingCall, name: string | undefined): string | undefined {
+  const token = name === undefined || call.authorizationLines > 0 ? undefined : call.header(name)
+  if (token === undefined || BARE_TOKEN.test(token)) return token
   throw new CompatError(
     'invalid_api_key',
     `The token in ${name} is malformed: it is one word of 1 to 8,192 visible ASCII characters.`,
@@ -104,13 +100,13 @@ function bareToken(
 }
 
 function bearerToken(call: IncomingCall): string {
-  const header = call.headers.authorization
+  const header = call.header('authorization')
   if (call.authorizationLines > 1) {
     throw new CompatError('invalid_api_key', 'The request has more than one Authorization header; send one.')
   }
-  const token = typeof header === 'string' ? TOKEN.exec(header)?.[1] : undefined
+  const token = header === undefined ? undefined : TOKEN.exec(header)?.[1]
   if (token !== undefined) return token
-  if (typeof header === 'string' && SCHEME.test(header)) {
+  if (header !== undefined && SCHEME.test(header)) {
     throw new CompatError(
       'invalid_api_key',
       'The bearer token is malformed: it is one word of 1 to 8,192 visible ASCII characters.',
@@ -140,9 +136,9 @@ function refusal(reason: CredentialRefusal): CompatError | undefined {
  * same-origin GETs, and an attacker outside a browser can send any origin.
  */
 function checkOrigin(call: IncomingCall, { origins }: Principal): void {
-  const { origin } = call.headers
+  const origin = call.header('origin')
   if (origins === undefined || origin === undefined) return
-  if (typeof origin !== 'string' || !origins.includes(origin)) {
+  if (!origins.includes(origin)) {
     throw new CompatError(
       'origin_not_allowed',
       'This credential may not be used by pages of this origin, only by those that it was issued for.',

@@ -1,6 +1,6 @@
 import { CompatError } from '../../base/errors.js'
 import type { Asked } from '../../contracts/operation.js'
-import type { IncomingCall } from '../../contracts/reply.js'
+import type { RequestHeaders } from '../../protocol/request-headers.js'
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/
 
@@ -17,12 +17,12 @@ const NAMES = [
  * Returns the request with the session of the first matching header, for clients that cannot set the field in the body.
  * The body takes precedence.
  */
-export function sessionFromHeader<A extends Asked>(asked: A, headers: IncomingCall['headers']): A {
+export function sessionFromHeader<A extends Asked>(asked: A, headers: RequestHeaders): A {
   if (asked.own.sessionId !== undefined) return asked
-  const name = NAMES.find((header) => headers[header] !== undefined)
+  const name = NAMES.find((header) => headers.header(header) !== undefined)
   if (name === undefined) return asked
-  const sessionId = headers[name]
-  if (typeof sessionId !== 'string' || !VISIBLE_ASCII.test(sessionId)) {
+  const sessionId = headers.header(name)!
+  if (!VISIBLE_ASCII.test(sessionId)) {
     throw new CompatError(
       'invalid_session_id',
       `The header ${name} must be 1 to 1,024 visible ASCII characters.`,

@@ -2,7 +2,6 @@ import type { Awaitable } from '../../contracts/context.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Operation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
-import { textOf } from '../../protocol/json-values.js'
 import { type Admitted, type Arrival, admit } from '../admission/admit.js'
 import { openEnvelope } from '../admission/open-envelope.js'
 import type { LazyContext } from '../asking/lazy-context.js'
@@ -74,7 +73,7 @@ function noteRequest(
 ): CallFacts {
   const { asked } = request
   const facts = callFacts(call.requestId, caller.principal, model.id, asked)
-  log.begin(facts, asked, call.headers)
+  log.begin(facts, asked, call)
   reportLeftOut(asked.leftOut, asked.model, call.requestId, parts)
   return facts
 }
@@ -91,7 +90,7 @@ function prepare(
   const neverOverdraw = options.neverOverdraw || caller.limits?.hasBudget === true
   const plan = operation.plan(asked, model, neverOverdraw ? parts.boundedPlan : options, {
     principal,
-    userAgent: textOf(call.headers['user-agent']),
+    userAgent: call.header('user-agent'),
   })
   if (plan.namedBytes !== undefined) memory.takeRequest(plan.namedBytes)
   if (plan.leftOut !== undefined) reportLeftOut(plan.leftOut, asked.model, call.requestId, parts)

@@ -8,7 +8,7 @@ import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { LimitRefusal, RequestEnd, RouteAttempt } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Asked } from '../../contracts/operation.js'
-import type { IncomingCall } from '../../contracts/reply.js'
+import type { RequestHeaders } from '../../protocol/request-headers.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
 import type { CallRecorder } from './call-recorder.js'
@@ -87,12 +87,12 @@ export class CallLog implements Listed {
   }
 
   /** Notes the facts of a request that has passed its checks. */
-  begin(facts: CallFacts, { own, stream }: Asked, headers: IncomingCall['headers']): void {
+  begin(facts: CallFacts, { own, stream }: Asked, headers: RequestHeaders): void {
     this.facts = facts
     this.stream = stream
     this.action = own.action
     this.connected = own.connected
-    const retries = Number(headers['x-stainless-retry-count'])
+    const retries = Number(headers.header('x-stainless-retry-count'))
     if (Number.isSafeInteger(retries) && retries > 0) this.clientRetry = retries
   }
 

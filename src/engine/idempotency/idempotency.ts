@@ -227,9 +227,8 @@ export class Idempotency {
 
 /** Returns the call's `Idempotency-Key`, or undefined. Throws 400 if it is malformed. */
 export function idempotencyKey(call: IncomingCall): string | undefined {
-  const key = call.headers['idempotency-key']
-  if (key === undefined) return undefined
-  if (typeof key === 'string' && VISIBLE_ASCII.test(key)) return key
+  const key = call.header('idempotency-key')
+  if (key === undefined || VISIBLE_ASCII.test(key)) return key
   throw badKey()
 }
 

@@ -157,7 +157,7 @@ async function askProvider(
     sizes,
     signal: AbortSignal.any([context.signal, tooLate.signal]),
     requestId: context.requestId,
-    trace: options.traceContext === 'forward' ? readTraceContext(call.headers) : undefined,
+    trace: options.traceContext === 'forward' ? readTraceContext(call) : undefined,
   }
   try {
     await count.run(asking, (events) => {

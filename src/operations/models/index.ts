@@ -61,9 +61,10 @@ export function modelEndpoints(
     writer: ReplyWriter,
     body: AnswerModels,
   ): Promise<void> => {
-    const { authorizationLines, headers } = call
-    const { api, replies } = headers['anthropic-version'] === undefined ? usual : ofMessages
-    const hasToken = authorizationLines > 0 || headers[api.tokenHeader ?? ''] !== undefined
+    const { api, replies } = call.header('anthropic-version') === undefined ? usual : ofMessages
+    const { tokenHeader } = api
+    const hasToken =
+      call.authorizationLines > 0 || (tokenHeader !== undefined && call.header(tokenHeader) !== undefined)
     return isPublic && !hasToken
       ? engine.answerPublic(call, writer, (context) => body(replies, context), api)
       : engine.answer(

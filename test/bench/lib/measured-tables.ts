@@ -13,7 +13,7 @@ export const MEASURED_PAGE = 'docs/performance.md'
 export const MEASURED_PARTS: readonly MeasuredPart[] = [
   bench('limit', 'json-1,json-50,burst,segments,paced,first-token', 'pipe,http', 5, 1.5),
   bench('hosts', 'json-50', 'pipe,http,front,express', 3, 1.5),
-  bench('others', 'json-50,burst', `pipe,http,${PEER_NAMES.join(',')}`, 3, 1),
+  bench('others', 'json-50,burst', `pipe,http,${PEER_NAMES.join(',')}`, 3, 3),
   bench('memory', 'memory-open,memory-slow', 'pipe,http', 2, 2),
   bench('prompt', 'prompt', 'pipe,http,http-no-memory-reducer,front', 3, 1),
   {

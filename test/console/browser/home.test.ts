@@ -2,12 +2,15 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { allEntries } from '../../helpers/all-entries.js'
 import { decimal } from '../../helpers/decimals.js'
+import { useNoon } from '../../helpers/noon.js'
 import { simulateCalls } from './simulated-calls.js'
 import { openVisit, say, streamOf, type Visit, violations } from './visit.js'
 
 const LONG = 'an-account-with-a-name-that-is-far-too-long-for-any-column-'.repeat(2)
 
 let visit: Visit
+
+useNoon()
 
 beforeAll(async () => {
   visit = await openVisit()

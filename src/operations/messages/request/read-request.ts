@@ -1,7 +1,6 @@
 import type { Model } from '../../../contracts/catalogue.js'
 import type { Asked } from '../../../contracts/operation.js'
 import type { Route } from '../../../contracts/providers.js'
-import type { IncomingCall } from '../../../contracts/reply.js'
 import type { ConversationRequest } from '../../../conversation/conversation.js'
 import { Recipient, turnsFor } from '../../../conversation/thoughts.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
@@ -10,6 +9,7 @@ import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
 import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
 import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
+import type { RequestHeaders } from '../../../protocol/request-headers.js'
 import { FIELD_NAMES, readFields } from './fields.js'
 import { namesReasoning } from './native-request.js'
 import { toConversation } from './to-conversation.js'
@@ -38,11 +38,7 @@ const CONVERTED = new Set(['stream', 'metadata', 'output_config', 'output_format
  *
  * @param requiresLimit whether `max_tokens` is required
  */
-export function readRequest(
-  body: JsonObject,
-  headers: IncomingCall['headers'],
-  requiresLimit = true,
-): AskedMessages {
+export function readRequest(body: JsonObject, headers: RequestHeaders, requiresLimit = true): AskedMessages {
   const request = openRequest(body, SPELLINGS)
   const { keys, reading } = request
   const names = keys.filter((key) => !NOT_PARAMETERS.has(key))
@@ -136,9 +132,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the allowed names in the `anthropic-beta` header, each once. */
-function readBetas(headers: IncomingCall['headers']): readonly string[] {
-  const lines = headers['anthropic-beta']
-  if (lines === undefined) return []
-  const names = (typeof lines === 'string' ? [lines] : lines).flatMap((line) => line.split(','))
+function readBetas(headers: RequestHeaders): readonly string[] {
+  const names = headers.header('anthropic-beta')?.split(',') ?? []
   return [...new Set(names.map((name) => name.trim()).filter((name) => ALLOWED.has(name)))]
 }
