@@ -14,9 +14,16 @@ import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
+import type { ProviderAdapter } from '../src/adapters.js'
 import { type Admin, createAdmin, type ModelRequest, type RouteRequest } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
-import { createCompatRouter, memoryCatalogue, memoryLedger, parseCredits } from '../src/index.js'
+import {
+  createCompatRouter,
+  memoryCatalogue,
+  memoryLedger,
+  memoryProviders,
+  parseCredits,
+} from '../src/index.js'
 import type { DurableStores } from '../src/sqlite/index.js'
 import type { MemoryCatalogue, ProviderRegistry } from '../src/stores.js'
 import { ledgerCases } from '../src/testing/index.js'
@@ -29,6 +36,7 @@ import { context, createHold } from './helpers/ledger-requests.js'
 import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
 import { createTestDatabase } from './helpers/postgres.js'
 import { claims, json, newKey, sign, startKeySet, startServer } from './identity/issuer.js'
+import { runCall } from './providers/openai-compatible/run-call.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
@@ -72,6 +80,7 @@ const others = [
     'price-list',
     'providers',
     'adapters',
+    'bounded-fetch',
     'egress',
     'keyring',
     'seal',
@@ -569,6 +578,30 @@ describe('a code block of the documents', () => {
     const model = { id: 'acme/smart', created: 0, ownedBy: 'acme' }
     const context = { requestId: 'blocks', signal: new AbortController().signal }
     expect(await providers.routes(model, context)).toMatchObject([{ id: 'anthropic:acme/smart' }])
+  })
+
+  it('has a fetch that reads a reply of a package of the AI SDK up to a limit', async () => {
+    vi.stubEnv('PROVIDER_URL', upstream.baseUrl)
+    vi.stubEnv('PROVIDER_KEY', upstreamKey)
+    const { adapter } = (await importBlock('bounded-fetch')) as { adapter: ProviderAdapter }
+    const providers = memoryProviders([{ id: 'bounded', models: { 'acme/fast': 'gpt-4o-mini' }, adapter }])
+    const service = await serveWith({ providers })
+    expect((await complete(service)).body.usage!.cost).toBeGreaterThan(0)
+    let sent = 0
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 2 ** 20
+        controller.enqueue(new Uint8Array(2 ** 20).fill(32))
+      },
+    })
+    vi.stubGlobal(
+      'fetch',
+      async () => new Response(endless, { headers: { 'content-type': 'application/json' } }),
+    )
+    const { error } = await runCall(adapter, { stream: false })
+    vi.unstubAllGlobals()
+    expect(error).toMatchObject({ reason: 'invalid-response' })
+    expect(sent).toBeLessThan(80 * 2 ** 20)
   })
 
   it('has a route to each of the providers that people name', async () => {

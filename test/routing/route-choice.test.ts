@@ -31,6 +31,12 @@ describe("routes without the caller's preferences", () => {
     expect(ids(choose([a, cheap, free]))).toEqual(['free', 'cheap', 'a'])
   })
 
+  it('are cheapest first for 1,000 tokens in and out, the price of a request included', () => {
+    const dear = route('dear', { prices: { input: '1', output: '1', request: '0.003' } })
+    const cheap = route('cheap', { prices: { input: '2', output: '2', request: '0.0009' } })
+    expect(ids(choose([dear, cheap]))).toEqual(['cheap', 'dear'])
+  })
+
   it('are cheapest first if a row has null for their weight', () => {
     const cheap = { ...route('cheap', { prices: { input: '0.5', output: '1' } }), weight: null }
     expect(ids(choose([a, cheap as unknown as Route]))).toEqual(['cheap', 'a'])
@@ -183,6 +189,7 @@ describe('the routing field', () => {
   it.each([
     ['input', { input: '1.5', output: '2' }],
     ['output', { input: '1', output: '2.5' }],
+    ['output', { input: '1', output: '2', reasoning: '2.5' }],
     ['request', { input: '1', output: '2', request: '0.01' }],
   ])('drops a route that is more expensive in %s than max_price', (part, prices) => {
     const dear = route('dear', { prices })
@@ -198,6 +205,16 @@ describe('the routing field', () => {
     expect(refusal(() => choosePreferred({ max_price: { input: '0.149999999' } }, [exact])).code).toBe(
       'no_route_matches',
     )
+  })
+
+  it('compares max_price with prices that include the markup of the caller', () => {
+    const marked = route('marked', { prices: { input: '1', output: '2' } })
+    const markup = { basisPoints: 5_000n, flat: 1_000_000n }
+    const at = (max_price: object) => choose([marked], { body: { routing: { max_price } }, markup })
+    expect(ids(at({ input: '1.5', output: '3', request: '0.001' }))).toEqual(['marked'])
+    for (const max of [{ input: '1.499999999' }, { output: '2.999999999' }, { request: '0.000999999' }]) {
+      expect(refusal(() => at(max)).code).toBe('no_route_matches')
+    }
   })
 
   it('compares max_price with every tier that the prompt may fall into', () => {

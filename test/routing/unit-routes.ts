@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { type MarkupTerms, NO_MARKUP } from '../../src/base/prices.js'
 import type { Model, Route, RouterEvent } from '../../src/contracts/index.js'
 import type { Plan } from '../../src/contracts/operation.js'
 import { createPriceReader } from '../../src/engine/charging/quote.js'
@@ -24,6 +25,7 @@ export function route(id: string, more: Partial<Route> = {}): Route {
 export interface Choosing {
   readonly body?: object
   readonly account?: string
+  readonly markup?: MarkupTerms
   readonly model?: Model
   readonly promptTokens?: number
   readonly health?: RouteHealthBook
@@ -31,7 +33,13 @@ export interface Choosing {
 }
 
 export function choose(routes: readonly Route[], options: Choosing = {}): RouteChoice {
-  const { account = 'alice', model = MODEL, promptTokens = 10, spreadKey = 'call-1' } = options
+  const {
+    account = 'alice',
+    markup = NO_MARKUP,
+    model = MODEL,
+    promptTokens = 10,
+    spreadKey = 'call-1',
+  } = options
   const messages = [{ role: 'user', content: 'Hello' }]
   const asked = chat.read({ value: { model: model.id, messages, ...options.body } }, headersOf({}))
   const plan: Plan = {
@@ -43,7 +51,7 @@ export function choose(routes: readonly Route[], options: Choosing = {}): RouteC
     forget: () => expect.fail('not called'),
   }
   return chooseRoutes(
-    { operation: chat, routes, model, asked, plan, account, spreadKey: () => spreadKey },
+    { operation: chat, routes, model, asked, plan, account, markup, spreadKey: () => spreadKey },
     options.health ?? healthBook().book,
     createPriceReader(),
   )

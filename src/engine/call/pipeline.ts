@@ -85,7 +85,7 @@ function prepare(
 ): Awaitable<AdmittedCall> {
   const { options } = parts
   const { caller, memory, model, request } = admitted
-  const { principal } = caller
+  const { markup, principal } = caller
   const { asked } = request
   const neverOverdraw = options.neverOverdraw || caller.limits?.hasBudget === true
   const plan = operation.plan(asked, model, neverOverdraw ? parts.boundedPlan : options, {
@@ -97,7 +97,7 @@ function prepare(
   const { account } = principal
   return andThen(findRoutes(model, context, options), (registered) => {
     const { calls, routes, explanation } = chooseRoutes(
-      { operation, asked, model, plan, account, routes: registered, spreadKey: options.newId },
+      { operation, asked, model, plan, account, markup, routes: registered, spreadKey: options.newId },
       parts.health,
       parts.readPrices,
     )

@@ -1,3 +1,4 @@
+import type { MarkupTerms } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Asked, Operation, Plan } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
@@ -9,6 +10,8 @@ export interface RouteChoiceRequest {
   readonly asked: Asked
   readonly plan: Plan
   readonly account: string
+  /** What the caller's app adds to every price. */
+  readonly markup: MarkupTerms
   /** Spreads calls without a session. A new key for each call, and not one that the client can choose. */
   readonly spreadKey: () => string
 }

@@ -64,10 +64,13 @@ function sortValue(
   }
 }
 
+/** Routes are compared by the price of a call with 1,000 tokens of input and 1,000 of output. A million has so many. */
+const CALLS_A_MILLION = 1_000n
+
 function priceOf(prices: RoutePrices): Value {
   return (route) => {
     const row = prices.row(route)
-    return row === undefined ? Infinity : row.input + row.output
+    return row === undefined ? Infinity : row.input + row.output + row.request * CALLS_A_MILLION
   }
 }
 

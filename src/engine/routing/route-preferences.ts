@@ -1,5 +1,6 @@
 import { CompatError } from '../../base/errors.js'
 import { type Credits, parseCredits } from '../../base/money.js'
+import type { MarkupTerms, PriceRow } from '../../base/prices.js'
 import type { Route } from '../../contracts/providers.js'
 import type { RoutingPreferences } from '../../protocol/request-fields/own-fields.js'
 import { supportsAll } from '../admission/parameters.js'
@@ -49,7 +50,7 @@ export function applyPreferences(
     want('not in routing.order', (route) => order.includes(route.provider))
   }
   if (maxPrice !== undefined) {
-    const within = withinPrice(maxPrice)
+    const within = withinPrice(maxPrice, call.markup)
     want('over routing.max_price', (route) => prices.rows(route).every(within))
   }
   if (requireParameters) {
@@ -63,12 +64,24 @@ export function applyPreferences(
   )
 }
 
-/** A route without prices is within any limit, since its quote refuses it. */
-function withinPrice(maxPrice: NonNullable<RoutingPreferences['maxPrice']>) {
+const WHOLE = 10_000n
+
+/**
+ * Compares prices as the caller pays them, with the markup of its app. A route without prices is within any limit, since
+ * its quote refuses it.
+ */
+function withinPrice(
+  maxPrice: NonNullable<RoutingPreferences['maxPrice']>,
+  { basisPoints, flat }: MarkupTerms,
+): (row: PriceRow) => boolean {
   const limits = (['input', 'output', 'request'] as const).flatMap((part): [typeof part, Credits][] => {
     const limit = maxPrice[part]
     return limit === undefined ? [] : [[part, parseCredits(limit, `routing.max_price.${part}`)]]
   })
-  return (row: Readonly<Record<'input' | 'output' | 'request', Credits>>): boolean =>
-    limits.every(([part, limit]) => row[part] <= limit)
+  return (row) =>
+    limits.every(([part, limit]) => {
+      const prices = part === 'output' ? [row.output, row.reasoning] : [row[part]]
+      const more = part === 'request' ? flat * WHOLE : 0n
+      return prices.every((price) => price * (WHOLE + basisPoints) + more <= limit * WHOLE)
+    })
 }

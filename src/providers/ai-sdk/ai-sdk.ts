@@ -22,7 +22,7 @@ import {
   type Translation,
   toCallOptions,
 } from './call-options.js'
-import { readResult } from './completion.js'
+import { readRefused, readResult } from './completion.js'
 import { embedWith } from './embeddings.js'
 import { toProviderError } from './errors.js'
 import { cancel, type Reading, readParts } from './read-parts.js'
@@ -187,8 +187,11 @@ async function ask(
   const { asked, source, take } = reading
   // No variable of this function holds the result, or it would stay in memory until there is room for the reply.
   await untilAborted(() => model.doGenerate(options), signal)
-    .catch(failed)
-    .then((result) => take(readResult(result, { source, asked, replyBytes: sizes.replyBytes })))
+    .then(
+      (result) => readResult(result, { source, asked, replyBytes: sizes.replyBytes }),
+      (error) => readRefused(error, sizes.replyBytes) ?? failed(error),
+    )
+    .then(take)
   return { terminated: true }
 }
 

@@ -3,7 +3,10 @@ import type { ProviderEvent } from '../../contracts/index.js'
 import type { Labels, ProviderDelta } from '../../conversation/delta.js'
 import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
 import { scalarText } from '../../protocol/scalars.js'
-import { UnreadableContent } from '../unreadable.js'
+import { isCount } from '../../protocol/usage.js'
+import { readUsage } from '../openai-compatible/usage.js'
+import { addOrPassOver, unreadable } from '../unreadable.js'
+import { usageRefused } from './errors.js'
 import { lengthOf } from './length.js'
 import { createPartReader, type PartReader } from './stream.js'
 import type { UsageSource } from './usage.js'
@@ -21,39 +24,45 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
     throw new ProviderError('invalid-response', 'The result of the model has no content.')
   }
   const parts: readonly unknown[] = result.content
-  if (parts.reduce((total: number, part) => total + lengthOf(part), 0) > replyBytes) {
-    throw replyTooLong(replyBytes)
-  }
+  if (lengthOf(parts, replyBytes) > replyBytes) throw replyTooLong(replyBytes)
   const reader = createPartReader(source, asked)
   const { finishReason, providerMetadata, response, usage, warnings } = result
-  try {
-    return joined([
-      ...reader.read({ type: 'stream-start', warnings }),
-      ...(isObject(response) ? reader.read({ ...response, type: 'response-metadata' }) : []),
-      ...readContent(parts.filter(isObject), reader),
-      ...reader.read({ type: 'finish', finishReason, providerMetadata, usage }),
-    ])
-  } catch (error) {
-    if (!(error instanceof UnreadableContent)) throw error
-    throw new ProviderError('invalid-response', 'A tool call of the model has no id or name.')
-  }
+  return joined([
+    ...reader.read({ type: 'stream-start', warnings }),
+    ...(isObject(response) ? reader.read({ ...response, type: 'response-metadata' }) : []),
+    ...readContent(parts.filter(isObject), reader),
+    ...reader.read({ type: 'finish', finishReason, providerMetadata, usage }),
+  ])
+}
+
+const END: ProviderEvent = { type: 'deltas', deltas: [{ type: 'end', choice: 0, reason: 'stop' }] }
+
+/**
+ * Returns the events of a whole reply whose content the package refused, if the reply counts output: a model may have
+ * been made to write it, and the provider bills it. Returns `undefined` for any other error.
+ */
+export function readRefused(error: unknown, replyBytes: number): ProviderEvent[] | undefined {
+  const usage = readUsage(usageRefused(error, replyBytes), undefined)
+  if (!isCount(usage?.completion) || usage.completion === 0) return undefined
+  return [unreadable('The package could not read the content.'), { type: 'usage', usage }, END]
 }
 
 const BETWEEN: ProviderDelta = Object.freeze({ type: 'text', choice: 0, kind: 'thought', text: '\n\n' })
 
 function readContent(parts: readonly JsonObject[], reader: PartReader): ProviderEvent[] {
+  const events: ProviderEvent[] = []
   let hasReasoned = false
-  return parts.flatMap((part, id) => {
+  const read = (part: JsonObject, id: number): readonly ProviderEvent[] => {
     const text = scalarText(part.text)
     switch (part.type) {
       case 'text':
         return reader.read({ type: 'text-delta', delta: text })
       case 'reasoning': {
         const { providerMetadata } = part
-        const read = reader.read({ type: 'reasoning-delta', id, delta: text, providerMetadata })
+        const thought = reader.read({ type: 'reasoning-delta', id, delta: text, providerMetadata })
         const isNext = hasReasoned && isText(text)
         hasReasoned ||= isText(text)
-        return isNext ? [{ type: 'deltas', deltas: [BETWEEN] }, ...read] : read
+        return isNext ? [{ type: 'deltas', deltas: [BETWEEN] }, ...thought] : thought
       }
       case 'tool-call':
       case 'source':
@@ -62,7 +71,9 @@ function readContent(parts: readonly JsonObject[], reader: PartReader): Provider
       default:
         return []
     }
-  })
+  }
+  for (const [id, part] of parts.entries()) addOrPassOver(events, () => read(part, id))
+  return events
 }
 
 /** Joins the deltas before each usage into one event, since they came at once. */

@@ -1,4 +1,4 @@
-import { ProviderError } from '../../base/errors.js'
+import { ProviderError, replyTooLong } from '../../base/errors.js'
 import type { AdapterRun, ProviderEvent } from '../../contracts/providers.js'
 import { unsupported } from '../../conversation/unsupported.js'
 import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
@@ -8,6 +8,10 @@ import { untilAborted } from './abort.js'
 import type { ParameterTranslation } from './call-options.js'
 import { toProviderError } from './errors.js'
 import { type AiSdkEmbeddingModel, type ProviderOptions, VERSIONS } from './specification.js'
+
+/** The most calls of a model at once for one request. */
+const MOST_AT_ONCE = 8
+const NUMBER_BYTES = 8
 
 /** Fields that have their own place in the call, or that are not sent. */
 const READ = new Set(['model', 'input', 'user'])
@@ -22,31 +26,80 @@ export function embedWith({
   model: makeModel,
   parameters,
 }: EmbeddingsSettings): AdapterRun<EmbeddingRequest> {
-  return async ({ auth, request, signal, trace }, take) => {
+  return async ({ auth, request, signal, sizes, trace }, take) => {
+    const failing = new AbortController()
     const model = await untilAborted(() => makeModel(request.model, auth.secret?.reveal()), signal)
     checkModel(model)
     const values = textsOf(request)
     const providerOptions = optionsOf(request, parameters)
-    const embed = (batch: readonly string[]): Promise<object> =>
-      untilAborted(
+    const embed = (batch: readonly string[]): Promise<object> => {
+      // A signal of its own: Node warns of more than ten listeners.
+      const abortSignal = AbortSignal.any([signal, failing.signal])
+      return untilAborted(
         () =>
           model.doEmbed({
             values: [...batch],
-            abortSignal: signal,
+            abortSignal,
             ...(trace !== undefined && { headers: { ...trace } }),
             ...(Object.keys(providerOptions).length > 0 && { providerOptions }),
           } as never),
-        signal,
+        abortSignal,
       ).catch(failed)
+    }
     const limit = (await untilAborted(() => model.maxEmbeddingsPerCall, signal).catch(failed)) ?? Infinity
     const batches = inBatches(values, limit)
     const isParallel = await untilAborted(() => model.supportsParallelCalls, signal).catch(failed)
-    const results: object[] = isParallel ? await Promise.all(batches.map(embed)) : []
-    if (!isParallel) for (const batch of batches) results.push(await embed(batch))
+    const atOnce = isParallel ? MOST_AT_ONCE : 1
+    const results = await embedAll(batches, { embed, atOnce, replyBytes: sizes.replyBytes }).catch(
+      (error) => {
+        failing.abort()
+        throw error
+      },
+    )
     // Removed from the list, so that each embedding is freed as soon as it is written.
     await take(eventsOf(results.splice(0)))
     return { terminated: true }
   }
+}
+
+interface Embedding {
+  readonly embed: (batch: readonly string[]) => Promise<object>
+  /** The most calls at once. */
+  readonly atOnce: number
+  readonly replyBytes: number
+}
+
+/** Returns the results of all batches, in their order. Begins no other batch once one has failed. */
+async function embedAll(
+  batches: readonly (readonly string[])[],
+  { embed, atOnce, replyBytes }: Embedding,
+): Promise<object[]> {
+  const results: object[] = []
+  let next = 0
+  let bytes = 0
+  const work = async (): Promise<void> => {
+    while (next < batches.length) {
+      const index = next++
+      const result = await embed(batches[index]!)
+      bytes += bytesOf(result)
+      if (bytes > replyBytes) throw replyTooLong(replyBytes)
+      results[index] = result
+    }
+  }
+  const workers = Array.from({ length: Math.min(atOnce, batches.length) }, work)
+  await Promise.all(workers).finally(() => {
+    next = batches.length
+  })
+  return results
+}
+
+/** Returns the bytes that the numbers of a result take in memory. */
+function bytesOf(result: object): number {
+  const { embeddings } = result as { embeddings?: unknown }
+  if (!Array.isArray(embeddings)) return 0
+  return embeddings.reduce((sum: number, embedding) => {
+    return sum + (Array.isArray(embedding) ? embedding.length * NUMBER_BYTES : 0)
+  }, 0)
 }
 
 const failed = (error: unknown): never => {

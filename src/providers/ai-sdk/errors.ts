@@ -97,6 +97,15 @@ function failureIn(reply: unknown): unknown {
   return isObject(response) ? (response.error ?? undefined) : undefined
 }
 
+/** Returns the usage in a successful reply that is JSON of an unexpected shape. */
+export function usageRefused(error: unknown, replyBytes: number): unknown {
+  if (!isObject(error) || error.statusCode !== 200) return undefined
+  if (!isObject(error.cause) || error.cause.name !== 'AI_TypeValidationError') return undefined
+  const body = parse(error.responseBody, replyBytes)
+  if (!isObject(body) || failureIn(body) !== undefined) return undefined
+  return body.usage ?? body.usageMetadata
+}
+
 /** A successful reply whose body the model could not read also has a status. */
 function toStatusError(error: JsonObject, status: number, name: string): ProviderError {
   const body = error.data ?? parse(error.responseBody)
@@ -148,9 +157,9 @@ function toConnectionError(error: JsonObject): ProviderError | undefined {
   return undefined
 }
 
-function parse(body: unknown): unknown {
+function parse(body: unknown, most = MESSAGE_CHARACTERS): unknown {
   if (isObject(body)) return body
-  if (typeof body !== 'string' || body.length > MESSAGE_CHARACTERS) return undefined
+  if (typeof body !== 'string' || body.length > most) return undefined
   try {
     return JSON.parse(body)
   } catch {

@@ -1,15 +1,23 @@
-import { isObject } from '../../protocol/json-values.js'
+/** What an object and each of its members take besides their content. */
+const OBJECT_BYTES = 16
+const MEMBER_BYTES = 8
 
-const FIELDS = ['delta', 'text', 'input', 'data']
-
-/** Returns roughly the bytes of a part's content: its text and data. Nothing else is long. */
-export function lengthOf(part: unknown): number {
-  if (!isObject(part)) return 0
+/**
+ * Returns roughly the bytes of a part: of all text and data in it, at any depth. Stops once it has counted more than
+ * `most`, so that a part that contains itself ends, too. An error does not count, because it contains the request.
+ */
+export function lengthOf(part: unknown, most: number): number {
   let length = 0
-  for (const field of FIELDS) {
-    const value = part[field]
-    if (typeof value === 'string' || value instanceof Uint8Array) length += value.length
-    else if (field === 'data') length += lengthOf(value)
+  const left: unknown[] = [part]
+  while (left.length > 0 && length <= most) {
+    const value = left.pop()
+    if (typeof value === 'string') length += value.length
+    else if (ArrayBuffer.isView(value)) length += value.byteLength
+    else if (typeof value === 'object' && value !== null && !(value instanceof Error)) {
+      const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+      length += OBJECT_BYTES + members.length * MEMBER_BYTES
+      for (const member of members) left.push(member)
+    }
   }
   return length
 }

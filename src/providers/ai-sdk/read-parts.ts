@@ -35,9 +35,8 @@ export function readParts(
   let count = 0
 
   const check = (part: unknown): void => {
-    const partLength = lengthOf(part)
-    // A part without content counts too. Otherwise a stream of empty parts might never end.
-    length += Math.max(partLength, 1)
+    const partLength = lengthOf(part, sizes.eventBytes)
+    length += partLength
     if (partLength > sizes.eventBytes) throw eventTooLong(sizes.eventBytes)
     if (length > sizes.replyBytes) throw replyTooLong(sizes.replyBytes)
   }

@@ -6,11 +6,15 @@ import { ProviderError } from '../../../src/base/errors.js'
 import { createSecret } from '../../../src/base/secret.js'
 import type { ProviderEvent } from '../../../src/contracts/index.js'
 import { aiSdk } from '../../../src/providers/ai-sdk/index.js'
-import { runCall } from '../openai-compatible/run-call.js'
-import { deltasOf, fakeModel, optionsFor, runModel, streamOf } from './models.js'
+import { createCall, runCall } from '../openai-compatible/run-call.js'
+import { deltasOf, fakeModel, optionsFor, runModel, streamOf, usageOf } from './models.js'
 
 const finish = { type: 'finish', usage: {}, finishReason: { unified: 'stop', raw: 'stop' } }
 const text = (delta: string) => ({ type: 'text-delta', id: 't', delta })
+const LONG = 'x'.repeat(1_000)
+const signed = (part: object) => ({ ...part, providerMetadata: { google: { thoughtSignature: LONG } } })
+const CIRCLE = { type: 'source', around: {} }
+CIRCLE.around = CIRCLE
 
 describe('the settings of the AI SDK adapter', () => {
   it('are checked at once', () => {
@@ -224,15 +228,32 @@ describe('reading from an AI SDK model', () => {
     [{ replyBytes: 5 }, [text('abc'), text('def')]],
     [{ replyBytes: 5 }, Array(6).fill(text(''))],
     [{ eventBytes: 3 }, [{ type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } }]],
+    [{ eventBytes: 900 }, [signed({ type: 'reasoning-end', id: 'r' })]],
+    [{ eventBytes: 900 }, [signed({ type: 'tool-call', toolCallId: 'c', toolName: 'f', input: '{}' })]],
+    [{ eventBytes: 900 }, [{ type: 'tool-call', toolCallId: 'c', toolName: 'f', input: { of: LONG } }]],
+    [{ eventBytes: 900 }, [{ type: 'tool-input-start', id: LONG, toolName: 'f' }]],
+    [{ eventBytes: 900 }, [{ type: 'source', sourceType: 'url', id: 's', url: LONG }]],
+    [{ eventBytes: 900 }, [CIRCLE]],
+    [{ replyBytes: 900 }, Array.from({ length: 40 }, (_, id) => ({ type: 'reasoning-start', id: `${id}` }))],
   ])('ends if the reply exceeds %j', async (sizes, parts) => {
     const { error } = await runModel(fakeModel({ parts: [...parts, finish] }), { sizes })
     expect(error).toMatchObject({ reason: 'invalid-response' })
   })
 
-  it('rejects a whole reply that is too long', async () => {
-    const model = fakeModel({ result: { content: [{ type: 'text', text: 'too long' }] } })
-    const { error } = await runModel(model, { stream: false, sizes: { replyBytes: 5 } })
+  it.each([
+    ['text', 5, { type: 'text', text: 'too long' }],
+    ['a signature', 900, signed({ type: 'reasoning', text: 'Hm' })],
+  ])('rejects a whole reply whose %s is too long', async (_what, replyBytes, part) => {
+    const model = fakeModel({ result: { content: [part] } })
+    const { error } = await runModel(model, { stream: false, sizes: { replyBytes } })
     expect(error).toMatchObject({ reason: 'invalid-response' })
+  })
+
+  it('does not count the request in an error against the length of a reply', async () => {
+    const error = apiError({ statusCode: 529, requestBodyValues: { prompt: LONG } })
+    const parts = [{ type: 'error', error }]
+    const outcome = await runModel(fakeModel({ parts }), { sizes: { eventBytes: 500 } })
+    expect(outcome.error).toMatchObject({ reason: 'error-frame', status: 529 })
   })
 })
 
@@ -245,6 +266,73 @@ const apiError = (fields: object) =>
   })
 
 const withCode = (code: string) => Object.assign(new Error(code), { code })
+
+describe('embedding with an AI SDK model', () => {
+  /** A model that embeds one text a call, and what was asked of it. */
+  function embedder(supportsParallelCalls: boolean, answer: (text: string) => object | Promise<object>) {
+    const seen = { atOnce: 0, most: 0, asked: [] as string[], aborted: 0 }
+    const model = {
+      specificationVersion: 'v3',
+      provider: 'fake',
+      modelId: 'fake',
+      maxEmbeddingsPerCall: 1,
+      supportsParallelCalls,
+      async doEmbed({ values, abortSignal }: { values: string[]; abortSignal: AbortSignal }) {
+        seen.asked.push(values[0]!)
+        seen.most = Math.max(seen.most, ++seen.atOnce)
+        const onAbort = () => seen.aborted++
+        abortSignal.addEventListener('abort', onAbort)
+        await nextTurn()
+        try {
+          return await answer(values[0]!)
+        } finally {
+          seen.atOnce--
+          abortSignal.removeEventListener('abort', onAbort)
+        }
+      },
+    }
+    const adapter = aiSdk({ embeddingModel: () => model as never })
+    const embed = (count: number, replyBytes = 1_000_000) => {
+      const input = Array.from({ length: count }, (_, index) => `text ${index}`)
+      const call = createCall({ request: { model: 'm', input } as never, sizes: { replyBytes } })
+      const events: ProviderEvent[] = []
+      const take = (some: readonly ProviderEvent[]) => void events.push(...some)
+      return adapter.embeddings!(call as never, take).then(() => events)
+    }
+    return { embed, seen }
+  }
+  const vector = (text: string) => ({ embeddings: [[Number(text.slice(5)), 0.5]], usage: { tokens: 2 } })
+
+  it.each([
+    [true, 8],
+    [false, 1],
+  ])('asks for a few batches at once if parallel calls are %s, and keeps their order', async (is, most) => {
+    const { embed, seen } = embedder(is, vector)
+    const [{ completion } = {} as never, usage] = (await embed(100)) as [{ completion: never }, object]
+    const { data } = completion as { data: { embedding: number[] }[] }
+    expect(data.map(({ embedding }) => embedding[0])).toEqual(Array.from({ length: 100 }, (_, at) => at))
+    expect(usage).toEqual({ type: 'usage', usage: { prompt: 200 } })
+    expect(seen.most).toBe(most)
+  })
+
+  it.each([true, false])('stops at the first batch that fails if parallel calls are %s', async (is) => {
+    const refusal = apiError({ statusCode: 400, data: { error: { message: 'Too long' } } })
+    const { embed, seen } = embedder(is, (text) => {
+      return text === 'text 20' ? Promise.reject(refusal) : vector(text)
+    })
+    await expect(embed(100)).rejects.toMatchObject({ status: 400, providerMessage: 'Too long' })
+    expect(seen.asked.length).toBeLessThan(30)
+    expect(seen.aborted).toBe(is ? 7 : 0)
+    await nextTurn()
+    expect(seen.atOnce).toBe(0)
+  })
+
+  it('stops once the reply is too long', async () => {
+    const { embed, seen } = embedder(false, () => ({ embeddings: [Array(1_000).fill(0.5)] }))
+    await expect(embed(100, 40_000)).rejects.toMatchObject({ reason: 'invalid-response' })
+    expect(seen.asked.length).toBe(6)
+  })
+})
 
 describe('an error thrown by an AI SDK model', () => {
   it.each([
@@ -385,6 +473,37 @@ describe('a real AI SDK model', () => {
       expect(error).toBeUndefined()
       expect(events).toContainEqual({ type: 'mended', kind: 'parameter-ignored', dropped: param })
     }
+  })
+
+  const complete = (message: object, usage: object = { prompt_tokens: 5, completion_tokens: 4 }) => {
+    const reply = { choices: [{ message: { role: 'assistant', ...message }, finish_reason: 'stop' }], usage }
+    const fetch = async () => Response.json(reply)
+    const provider = createOpenAICompatible({ name: 'x', baseURL: 'https://a.example', fetch })
+    return runModel(provider('m'), { stream: false })
+  }
+  const odd = (call: object) => ({ content: 'Hi', tool_calls: [{ id: 'a', type: 'function', ...call }] })
+
+  it.each([
+    ['a call without a name', odd({ function: { name: '', arguments: '{}' } })],
+    ['a call whose name is null', odd({ function: { name: null, arguments: '{}' } })],
+    ['arguments that are a number', odd({ function: { name: 'f', arguments: 5 } })],
+    ['calls that are no list', { content: 'Hi', tool_calls: {} }],
+    ['a call that is text', { content: 'Hi', tool_calls: ['x'] }],
+  ])('whose whole reply has %s reports it, with the usage', async (_what, message) => {
+    const { error, events } = await complete(message)
+    expect(error).toBeUndefined()
+    expect(events.map(({ type }) => type)).toContain('unreadable')
+    expect(usageOf(events)).toMatchObject([{ prompt: 5, completion: 4 }])
+    expect(deltasOf(events).flat().at(-1)).toMatchObject({ type: 'end' })
+  })
+
+  it('whose unreadable reply counts no output is an invalid response', async () => {
+    const nothing = await complete({ tool_calls: {} }, { prompt_tokens: 5, completion_tokens: 0 })
+    expect(nothing.error).toMatchObject({ reason: 'invalid-response' })
+    const fetch = async () => Response.json({ status: 'ok' })
+    const provider = createOpenAICompatible({ name: 'x', baseURL: 'https://a.example', fetch })
+    const other = await runModel(provider('m'), { stream: false })
+    expect(other.error).toMatchObject({ reason: 'invalid-response' })
   })
 
   async function read(pieces: readonly Uint8Array[]): Promise<ProviderEvent[]> {

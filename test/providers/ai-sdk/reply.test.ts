@@ -451,11 +451,17 @@ describe('an AI SDK result', () => {
     expect(texts.join('')).toBe('One\n\nTwo')
   })
 
-  it.each([[{}], [{ content: 'text' }], [{ content: [{ type: 'tool-call' }] }]])(
-    'is invalid if it is %j',
-    async (result) => {
-      const { error } = await runModel(fakeModel({ result }), { stream: false })
-      expect(error).toMatchObject({ reason: 'invalid-response' })
-    },
-  )
+  it('with a call that cannot be read reports it, and keeps the rest', async () => {
+    const content = [{ type: 'tool-call' }, { type: 'text', text: 'Hi' }]
+    const result = { content, finishReason: 'stop', usage: { inputTokens: 3, outputTokens: 4 } }
+    const { error, events } = await runModel(fakeModel({ version: 'v2', result }), { stream: false })
+    expect(error).toBeUndefined()
+    expect(events.map(({ type }) => type)).toEqual(['unreadable', 'deltas', 'usage'])
+    expect(usageOf(events)).toMatchObject([{ prompt: 3, completion: 4 }])
+  })
+
+  it.each([[{}], [{ content: 'text' }]])('is invalid if it is %j', async (result) => {
+    const { error } = await runModel(fakeModel({ result }), { stream: false })
+    expect(error).toMatchObject({ reason: 'invalid-response' })
+  })
 })
