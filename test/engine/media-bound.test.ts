@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { MediaTokens, Model } from '../../src/contracts/catalogue.js'
 import { mediaBound } from '../../src/operations/chat/media.js'
+import { cpuMsOf } from '../helpers/cpu-time.js'
 
 const CONTEXT = 100_000
 const model = (mediaTokens?: number | MediaTokens): Model => ({
@@ -114,6 +115,31 @@ describe('a model may read the following as text:', () => {
     const named = model({ image: 70, audio: 70, video: 70, pdf: 900, archive: 800 })
     const found = mediaBound(file(inline(type, start + SCRIPT), name), named)
     expect(found).toEqual(textOrMedia(tokens, start + SCRIPT))
+  })
+})
+
+describe('the text of a file with escapes', () => {
+  it.each([
+    ['%41%61', 'Aa'],
+    ['%4a%4B', 'JK'],
+    ['%C3%A9 %e2%82%ac', 'é €'],
+    ['é%41', 'éA'],
+    ['100%', '100%'],
+    ['%4', '%4'],
+    ['%zz%4g%G4', '%zz%4g%G4'],
+    ['%%41', '%A'],
+    ['%2541', '%41'],
+    ['%ff', '\ufffd'],
+  ])('%j is %j', (escaped, text) => {
+    expect(mediaBound(file(`data:text/plain,${escaped}`), LISTED).text).toBe(text)
+  })
+
+  it.each([
+    ['percent-escapes', `data:text/plain,${'%41a'.repeat(1_000_000)}`],
+    ['base64 with padding everywhere', `data:text/plain;base64,${'QQ=='.repeat(1_000_000)}`],
+  ])('takes little time for four megabytes of %s', (_what, data) => {
+    const enough = 400
+    expect(cpuMsOf(() => mediaBound(file(data), LISTED), enough)).toBeLessThan(enough)
   })
 })
 

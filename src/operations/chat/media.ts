@@ -147,17 +147,44 @@ function inlineBytes(part: JsonObject): InlineBytes | undefined {
 /** Unlike `Buffer.from`, continues after `=`. */
 function decodeBase64(data: string, first?: number): Buffer {
   const read = first === undefined ? data : data.slice(0, Math.ceil(first / 3) * 4)
-  return Buffer.from(read.replaceAll('=', ''), 'base64')
+  const padding = read.indexOf('=')
+  // Most data has padding at its end alone.
+  const isWhole = padding === -1 || padding >= read.length - MOST_PADDING
+  return Buffer.from(isWhole ? read : withoutPadding(read), 'base64')
+}
+
+const MOST_PADDING = 2
+const EQUALS = 0x3d
+
+function withoutPadding(data: string): string {
+  const bytes = Buffer.from(data)
+  let length = 0
+  for (const byte of bytes) if (byte !== EQUALS) bytes[length++] = byte
+  return bytes.toString('latin1', 0, length)
 }
 
 const LONGEST_ESCAPE = '%00'.length
+const PERCENT = 0x25
 
 function decodePercent(data: string, first?: number): Buffer {
-  const read = first === undefined ? data : data.slice(0, first * LONGEST_ESCAPE)
-  const decoded = read.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
-    Buffer.from(run.replaceAll('%', ''), 'hex').toString(),
-  )
-  return Buffer.from(decoded)
+  const bytes = Buffer.from(first === undefined ? data : data.slice(0, first * LONGEST_ESCAPE))
+  let length = 0
+  for (let at = 0; at < bytes.length; length++) {
+    const byte = bytes[at]!
+    const escaped = byte === PERCENT ? hexDigit(bytes[at + 1]) * 16 + hexDigit(bytes[at + 2]) : Number.NaN
+    const isEscape = !Number.isNaN(escaped)
+    bytes[length] = isEscape ? escaped : byte
+    at += isEscape ? LONGEST_ESCAPE : 1
+  }
+  return bytes.subarray(0, length)
+}
+
+/** Returns the value of a hexadecimal digit, and NaN for anything else. */
+function hexDigit(byte: number | undefined): number {
+  if (byte === undefined) return Number.NaN
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : Number.NaN
 }
 
 /** Invalid bytes count as the three bytes of their replacement character. */
