@@ -23,6 +23,7 @@ import {
   memoryLedger,
   memoryProviders,
   parseCredits,
+  type TokenCounter,
 } from '../src/index.js'
 import type { DurableStores } from '../src/sqlite/index.js'
 import type { MemoryCatalogue, ProviderRegistry } from '../src/stores.js'
@@ -578,6 +579,21 @@ describe('a code block of the documents', () => {
     const model = { id: 'acme/smart', created: 0, ownedBy: 'acme' }
     const context = { requestId: 'blocks', signal: new AbortController().signal }
     expect(await providers.routes(model, context)).toMatchObject([{ id: 'anthropic:acme/smart' }])
+  })
+
+  it('has a token counter whose bounds hold for odd texts, in one piece or in several', async () => {
+    const { tokenCounter } = (await importBlock('token-counter', undefined, 'export { tokenCounter }')) as {
+      tokenCounter: TokenCounter
+    }
+    for (const text of ['f'.repeat(400), '\n\t'.repeat(200), '👩‍🚀'.repeat(50), 'Some words, and more.']) {
+      const whole = tokenCounter.tally()
+      whole.add(text)
+      const pieces = tokenCounter.tally()
+      for (const piece of text.match(/.{1,3}/gs)!) pieces.add(piece)
+      expect(whole.atMost()).toBeGreaterThanOrEqual(Buffer.byteLength(text))
+      expect(whole.atLeast()).toBe(text.split(/\s+/).filter(Boolean).length)
+      expect([pieces.atMost() >= whole.atMost(), pieces.atLeast()]).toEqual([true, whole.atLeast()])
+    }
   })
 
   it('has a fetch that reads a reply of a package of the AI SDK up to a limit', async () => {

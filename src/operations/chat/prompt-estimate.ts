@@ -347,8 +347,7 @@ class UpperBound implements Sums {
     const text = longestForm(json, isSpaced)
     if (this.escapes === undefined) this.upper.add(text)
     else {
-      const escaped = text.replace(ESCAPED[this.escapes], SOME_ESCAPE)
-      this.rest += Math.max(this.tokensOf(text), this.tokensOf(escaped))
+      this.rest += Math.max(this.tokensOf(text), this.tokensOf(escapedForm(text, this.escapes)))
     }
   }
 
@@ -411,12 +410,6 @@ function writtenOut(value: unknown): string {
 
 /** All escapes have this length. */
 const SOME_ESCAPE = '\\u0000'
-/** The characters that are escaped, in UTF-16 units. */
-const ESCAPED: Readonly<Record<PromptEscapes, RegExp>> = {
-  ascii: /[\u0080-\uffff]/g,
-  html: /[<>&'\u2028\u2029]/g,
-}
-
 /** A host's own registry may return anything here. */
 function isEscapes(escapes: unknown): escapes is PromptEscapes {
   return escapes === 'ascii' || escapes === 'html'
@@ -456,6 +449,58 @@ function longestForm(json: string, isSpaced: boolean): string {
     }
   }
   return longest.toString()
+}
+
+/** The characters that are escaped, in UTF-16 units. */
+const ESCAPED: Readonly<Record<PromptEscapes, RegExp>> = {
+  ascii: /[\u0080-\uffff]/,
+  html: /[<>&'\u2028\u2029]/,
+}
+
+/** Returns JSON with an escape for each UTF-16 unit that a chat template escapes. Replacements would take too long here, too. */
+function escapedForm(json: string, escapes: PromptEscapes): string {
+  if (!ESCAPED[escapes].test(json)) return json
+  const given = Buffer.from(json)
+  const lengthAt = ESCAPED_LENGTH[escapes]
+  let escapeCount = 0
+  for (let at = 0; at < given.length; ) {
+    const length = lengthAt(given, at)
+    escapeCount += unitsOf(length)
+    at += length || 1
+  }
+  const escaped = Buffer.allocUnsafe(given.length + escapeCount * LONG_ESCAPE.length)
+  let end = 0
+  for (let at = 0; at < given.length; ) {
+    const length = lengthAt(given, at)
+    if (length === 0) escaped[end++] = given[at++]!
+    else {
+      for (let unit = unitsOf(length); unit > 0; unit--) for (const byte of LONG_ESCAPE) escaped[end++] = byte
+      at += length
+    }
+  }
+  return escaped.toString('utf8', 0, end)
+}
+
+/** Characters of four bytes in UTF-8 are two units of UTF-16. */
+const unitsOf = (length: number): number => (length === 4 ? 2 : length === 0 ? 0 : 1)
+
+/** Returns the bytes of the character at a place if it is escaped, otherwise 0. */
+type EscapedLength = (bytes: Uint8Array, at: number) => number
+
+const HTML = new Set(Buffer.from("<>&'"))
+
+const ESCAPED_LENGTH: Readonly<Record<PromptEscapes, EscapedLength>> = {
+  ascii: (bytes, at) => {
+    const byte = bytes[at]!
+    if (byte < 0x80) return 0
+    return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+  },
+  html: (bytes, at) => {
+    const byte = bytes[at]!
+    // U+2028 and U+2029 are e2 80 a8 and e2 80 a9.
+    if (byte === 0xe2) return bytes[at + 1] === 0x80 && (bytes[at + 2]! | 1) === 0xa9 ? 3 : 0
+    return HTML.has(byte) ? 1 : 0
+  },
 }
 
 const [BACK_SPACE, FORM_FEED] = Buffer.from('bf')
