@@ -85,6 +85,7 @@ export {
 } from './session-handler.js'
 export type { SessionBudget, SessionRequest, SessionsAdmin, SessionToken } from './sessions.js'
 export type { SpendBooks, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
+export type { SpendOverTime, SpendOverTimeQuery } from './spend-over-time.js'
 export type { SpendQuery } from './spend-rows.js'
 export type { AccountStatement } from './statement.js'
 export { type ToJson, toJson } from './to-json.js'

@@ -7,6 +7,7 @@ import {
   type SpendReportQuery,
   type SpendRow,
 } from './spend.js'
+import { readSpendOverTime, type SpendOverTime, type SpendOverTimeQuery } from './spend-over-time.js'
 import type { SpendQuery } from './spend-rows.js'
 
 export interface ReportsAdmin {
@@ -14,6 +15,8 @@ export interface ReportsAdmin {
   spend(query: SpendQuery): Promise<readonly SpendRow[]>
   /** {@link spend} in pages, with a grand total, compared with the postings of the same charges. */
   spendReport(query: SpendReportQuery): Promise<SpendReport>
+  /** Sums up charges by steps of time, each step in parts by model, key, account or another key. */
+  spendOverTime(query: SpendOverTimeQuery): Promise<SpendOverTime>
   /** Returns the figures of an app for its owner, or undefined if the app does not exist. */
   appFigures(query: AppFiguresQuery): Promise<AppFigures | undefined>
 }
@@ -22,6 +25,7 @@ export function createReportsAdmin(database: SqlDatabase): ReportsAdmin {
   return {
     spend: (query) => readSpend(database, query),
     spendReport: (query) => readSpendReport(database, query),
+    spendOverTime: (query) => readSpendOverTime(database, query),
     appFigures: (query) => readAppFigures(database, query),
   }
 }

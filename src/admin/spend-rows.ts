@@ -20,7 +20,7 @@ export interface SpendQuery {
 }
 
 /** SQL for the group of a charge. */
-const OF_CHARGE: Readonly<Record<SpendQuery['by'], string>> = {
+export const OF_CHARGE: Readonly<Record<SpendQuery['by'], string>> = {
   day: 'e.at / 86400000',
   model: 'e.model',
   app: 'e.app_id',
@@ -30,7 +30,7 @@ const OF_CHARGE: Readonly<Record<SpendQuery['by'], string>> = {
 }
 
 /** SQL for the group of a row of totals. Those of charges have neither keys nor accounts. */
-const OF_TOTALS: Readonly<Record<SpendQuery['by'], string>> = {
+export const OF_TOTALS: Readonly<Record<SpendQuery['by'], string>> = {
   day: 't.starts_at / 86400000',
   model: 't.model',
   app: "nullif(t.app_id, '')",
@@ -39,7 +39,7 @@ const OF_TOTALS: Readonly<Record<SpendQuery['by'], string>> = {
   provider: "nullif(t.provider, '')",
 }
 
-const SUMS = CHARGE_SUMS.map((name) => `t.${name}`).join(', ')
+export const SUMS = CHARGE_SUMS.map((name) => `t.${name}`).join(', ')
 
 /**
  * SQL for rows of sums: those of totals as far as they cover the query, and charges for the rest of it. With `newest`, of

@@ -111,11 +111,7 @@ export async function readSpendReport(database: SqlDatabase, query: SpendReportQ
     rows: rows.map((row) => toSpendRow(row, by)),
     rowCount: readNumber(totals!, 'row_count'),
     total: toSums(totals!),
-    books: {
-      debited: -readSum(totals!, 'posted'),
-      kept: readSum(totals!, 'kept'),
-      isEqual: readNumber(totals!, 'unequal') === 0,
-    },
+    books: readBooks(totals!),
     ...present({
       behindMs: readOptionalNumber(totals!, 'behind'),
       since: filters.newest === undefined ? undefined : readOptionalNumber(totals!, 'since'),
@@ -145,7 +141,15 @@ function toSpendRow(row: Row, by: SpendQuery['by']): SpendRow {
   }
 }
 
-function toSums(row: Row): SpendReport['total'] {
+export function readBooks(row: Row): SpendBooks {
+  return {
+    debited: -readSum(row, 'posted'),
+    kept: readSum(row, 'kept'),
+    isEqual: readNumber(row, 'unequal') === 0,
+  }
+}
+
+export function toSums(row: Row): SpendReport['total'] {
   return {
     calls: readNumber(row, 'calls'),
     cost: readSum(row, 'cost'),

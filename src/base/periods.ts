@@ -67,6 +67,16 @@ export class PeriodCalendar {
     return windows
   }
 
+  /** Returns the local date of a time, in days from 1970-01-01. Throws a `RangeError` if the zone is unknown. */
+  dayAt(zone: string, time: number): number {
+    return this.clock(zone).dayAt(time)
+  }
+
+  /** Returns the first instant of a local date. Throws a `RangeError` if the zone is unknown. */
+  startOfDay(zone: string, day: number): number {
+    return this.clock(zone).startOf(day)
+  }
+
   private find({ per, zone = 'UTC' }: Period, time: number): readonly PeriodWindow[] {
     if (per === 'minute') return fixedWindows(MINUTE_MS, time)
     if (per === 'hour') return fixedWindows(HOUR_MS, time)

@@ -134,6 +134,7 @@ export function createOwnTurns(clock: Clock): OwnTurns {
         reports: {
           spend: (query) => report(() => reports.spend(query)),
           spendReport: (query) => report(() => reports.spendReport(query)),
+          spendOverTime: (query) => report(() => reports.spendOverTime(query)),
           appFigures: (query) => report(() => reports.appFigures(query)),
         },
         audit: { list: list(audit.list) },

@@ -38,6 +38,7 @@ export type LiveReply = ReplyOf<'live'>
 export type EventView = ReplyOf<'events'>['events'][number]
 export type SpendReply = ReplyOf<'reports/spend'>
 export type SpendRow = SpendReply['rows'][number]
+export type SpendOverTimeReply = ReplyOf<'reports/spend-over-time'>
 export type SpendBy = QueryOf<'reports/spend'>['by']
 export type EntryView = ReplyOf<'entries'>['entries'][number]
 export type ChargeView = NonNullable<EntryView['charge']>

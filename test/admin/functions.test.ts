@@ -149,6 +149,20 @@ const rows: Readonly<Record<FunctionName, Row>> = {
     args: () => [{ ...spendRow.args()[0], limit: 5, offset: 0, newest: 5 }],
     free: [...spendRow.free, 'limit', 'offset', 'newest'],
   },
+  'reports.spendOverTime': {
+    args: () => [
+      {
+        times: [0, 86_400_000],
+        by: 'key',
+        rank: 'calls',
+        account: ALICE,
+        appId: 'notes',
+        model: 'acme/fast',
+      },
+    ],
+    whose: ['account', 'appId'],
+    free: ['by', 'rank', 'model'],
+  },
   'maintenance.openHolds': {
     optional: [0],
     args: () => [{ account: ALICE, limit: 5 }],

@@ -84,6 +84,45 @@ describe.each(engineNames)('admin reports on %s', (name) => {
     })
   })
 
+  it('over time name the seven largest groups, and add up all others', async () => {
+    const stores = engine.open('many-groups')
+    const { spendOverTime } = createAdmin(stores).reports
+    const midnight = Date.UTC(2026, 4, 1)
+    for (let model = 1; model <= 9; model++) {
+      for (const at of [midnight, midnight + 86_400_000]) {
+        await settle(stores, 'alice', [BigInt(model), 0n], 'dev', { model: `m${model}` })
+        await moveLatestEntry(stores, at)
+      }
+    }
+    await settle(stores, 'alice', [1n, 0n], 'dev', { model: 'm1' })
+    await moveLatestEntry(stores, midnight)
+    const times = [midnight, midnight + 86_400_000, midnight + 2 * 86_400_000]
+    const byCost = await spendOverTime({ times, by: 'model' })
+    expect(byCost.groups).toEqual(['m9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm3'])
+    const costs = (step: number) => byCost.parts.filter((part) => part.step === step).map(({ cost }) => cost)
+    expect(costs(0)).toEqual([9n, 8n, 7n, 6n, 5n, 4n, 3n, 4n])
+    expect(costs(1)).toEqual([9n, 8n, 7n, 6n, 5n, 4n, 3n, 3n])
+    expect(byCost.steps.map(({ step, cost }) => [step, cost])).toEqual([
+      [0, 46n],
+      [1, 45n],
+    ])
+    expect((await spendOverTime({ times, by: 'model', rank: 'calls' })).groups[0]).toBe('m1')
+  })
+
+  it('over time refuse steps for which charges would be read one by one for more than two days', async () => {
+    const { spendOverTime } = admin.reports
+    const hour = 3_600_000
+    const midnight = Date.UTC(2026, 4, 1)
+    const three = [midnight, midnight + 25 * hour, midnight + 50 * hour]
+    await expect(spendOverTime({ times: three, by: 'key' })).resolves.toBeDefined()
+    const late = three.map((time) => time + hour)
+    await expect(spendOverTime({ times: late, by: 'model' })).resolves.toBeDefined()
+    await expect(spendOverTime({ times: late, by: 'key' })).rejects.toThrow(
+      'spendOverTime.times: must be midnights in UTC by key or account, or span at most two days',
+    )
+    await expect(spendOverTime({ times: [midnight, midnight] })).rejects.toThrow('must be in order')
+  })
+
   it('filter by app and by model, and group by provider', async () => {
     const stores = engine.open('narrowed')
     const { spend } = createAdmin(stores).reports

@@ -160,6 +160,20 @@ describe('a CSV download', () => {
     expect(records).toHaveLength(1)
   })
 
+  it('of spend over time has a row for each step, or for each step and group', async () => {
+    const { text: steps } = await bench.as(operator).get('api/reports/spend-over-time.csv?range=week')
+    const [names, ...days] = parseCsv(steps)
+    expect(names!.slice(0, 4)).toEqual(['from', 'to', 'calls', 'cost'])
+    expect(days).toHaveLength(7)
+    expect(days[0]![0]! > days[1]![0]!).toBe(true)
+    const { text: parts } = await bench.as(operator).get('api/reports/spend-over-time.csv?by=model')
+    const [heads, ...rows] = parseCsv(parts)
+    expect(heads).toEqual(['from', 'to', 'model', 'name', 'is_rest', 'calls', 'cost', 'tokens'])
+    expect(rows).toEqual([
+      [expect.any(String), expect.any(String), 'acme/fast', '', 'false', '1', days[0]![3], '110'],
+    ])
+  })
+
   it('continues page after page, and stops reading if its client leaves', async () => {
     const { admin } = bench
     let pages = 0

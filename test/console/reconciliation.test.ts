@@ -86,6 +86,32 @@ describe("the console's spend report", () => {
     },
   )
 
+  it.each(['', 'model', 'app', 'key', 'account', 'provider'])(
+    'over time, split by "%s", adds up to the same report in every zone and range',
+    async (by) => {
+      for (const range of ['hour', 'day', 'week', 'month', 'quarter', 'year']) {
+        for (const filter of [{}, { account: 'alice' }, { model: 'acme/fast' }]) {
+          const query = new URLSearchParams({ range, zone: 'Asia/Kathmandu', ...filter, ...(by && { by }) })
+          const { json } = await bench
+            .as(operator)
+            .get<ReplyOf<'reports/spend-over-time'>>(`api/reports/spend-over-time?${query}`)
+          const { books, parts, steps, total } = json
+          const whole = await bench
+            .as(operator)
+            .get<ReplyOf<'reports/spend'>>(
+              `api/reports/spend?${new URLSearchParams({ by: 'model', ...filter })}`,
+            )
+          expect(total, String(query)).toEqual(whole.json.total)
+          const sum = (rows: readonly { readonly cost: string }[]) =>
+            formatCredits(rows.reduce((all, row) => all + parseCredits(row.cost), 0n))
+          expect(sum(steps)).toBe(total.cost)
+          expect(sum(parts)).toBe(by === '' ? '0' : total.cost)
+          expect(books).toMatchObject({ paid: total.cost, isEqual: true })
+        }
+      }
+    },
+  )
+
   it('of every account equals the costs reported to its clients', async () => {
     for (const [account, cost] of reported) {
       const { json } = await bench

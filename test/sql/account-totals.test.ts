@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type AccountStatement, createAdmin, type SpendQuery, type SpendRow } from '../../src/admin/index.js'
+import {
+  type AccountStatement,
+  createAdmin,
+  type SpendOverTimeQuery,
+  type SpendQuery,
+  type SpendRow,
+} from '../../src/admin/index.js'
 import type { Entry, Posting } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { foldAccounts, foldTotals } from '../../src/sql/totals.js'
@@ -10,6 +16,10 @@ import { isLong } from '../helpers/long.js'
 import { createRandom } from '../helpers/random.js'
 
 const DAY_MS = 86_400_000
+const QUARTER_MS = 900_000
+/** So many times, so long after each other. */
+const times = (from: number, count: number, ms: number) =>
+  Array.from({ length: count }, (_, place) => from + place * ms)
 /** The text of postings escapes the quote and the backslash. */
 const ACCOUNTS = ['alice', 'b"o\\b', 'dev', 'platform'] as const
 const KEYS = ['key-0', 'key-1', 'key-2'] as const
@@ -215,6 +225,38 @@ describe.each(engineNames)('the totals by account and key on %s', (name) => {
             expect(rowCount).toBe(expected.length)
             expect(books).toEqual({ debited: expect.any(BigInt), kept: expect.any(BigInt), isEqual: true })
             expect(books.debited + books.kept).toBe(total.cost)
+          }
+        }
+        for (const by of [undefined, ...GROUPS.slice(1)]) {
+          const days = [...times(today - 60 * DAY_MS, 4, 20 * DAY_MS), today + DAY_MS]
+          const quarters = times(today - 2 * DAY_MS, 9, 7 * QUARTER_MS)
+          const minutes = times(today - 300_000, 24, 300_000)
+          const isOfAccounts = by === 'key' || by === 'account'
+          for (const steps of [days, minutes, ...(isOfAccounts ? [] : [quarters])]) {
+            const filter = one([{}, ...(steps === quarters ? [] : [{ account: 'alice' }]), { model: 'fast' }])
+            const query = { ...filter, times: steps, ...(by !== undefined && { by }) } as SpendOverTimeQuery
+            const found = await admin.reports.spendOverTime(query)
+            const of = (step: number) => ({ ...filter, from: steps[step]!, to: steps[step + 1]! })
+            for (const step of steps.slice(1).keys()) {
+              const isCharged = spendOf(entries, { by: 'day', ...of(step) }).length > 0
+              expect(found.steps.some((row) => row.step === step)).toBe(isCharged)
+              const parts = found.parts.filter((part) => part.step === step)
+              const rows = parts.map(({ group, step: _, usage: __, ...row }) => ({
+                key: found.groups[group!],
+                ...row,
+              }))
+              const expected =
+                by === undefined ? [] : spendOf(entries, { by: by as SpendQuery['by'], ...of(step) })
+              expect(inOrder(rows), JSON.stringify(query)).toEqual(inOrder(expected))
+            }
+            const whole = { ...filter, from: steps[0]!, to: steps.at(-1)! }
+            const expected = spendOf(entries, { by: 'day', ...whole }).reduce(
+              (sum, { cost }) => sum + cost,
+              0n,
+            )
+            expect(found.total.cost).toBe(expected)
+            expect(found.steps.reduce((sum, { cost }) => sum + cost, 0n)).toBe(expected)
+            expect(found.books.debited + found.books.kept).toBe(expected)
           }
         }
         const { from: since, to: until } = periods[3]!

@@ -11,6 +11,7 @@ import { keyEndpoints } from './keys.js'
 import { liveEndpoints } from './live.js'
 import { maintenanceEndpoints } from './maintenance.js'
 import { reportEndpoints } from './reports.js'
+import { spendOverTimeEndpoints } from './spend-over-time.js'
 
 /**
  * The API of the console's pages. `../protocol.ts` derives their types from it. A path that writes is a function of
@@ -26,6 +27,7 @@ export const endpoints = [
   ...liveEndpoints,
   ...findEndpoints,
   ...reportEndpoints,
+  ...spendOverTimeEndpoints,
   ...entryEndpoints,
   ...callEndpoints,
   ...accountEndpoints,

@@ -122,16 +122,26 @@ type Namer = (rows: readonly SpendRow[]) => Promise<ReadonlyMap<string, string |
 
 /** Names one page of rows at a time, since there may be millions. */
 export function namerOf(by: Query['by'], admin: Admin): Namer {
-  const idsOf = (rows: readonly SpendRow[]): readonly string[] => rows.flatMap(({ key }) => key ?? [])
+  return (rows) =>
+    namesOf(
+      by,
+      rows.map(({ key }) => key),
+      admin,
+    )
+}
+
+/** Returns the display names of keys: names of apps, or labels of credentials. */
+export async function namesOf(
+  by: Query['by'],
+  keys: readonly (string | undefined)[],
+  admin: Admin,
+): Promise<ReadonlyMap<string, string | undefined>> {
+  const ids = keys.flatMap((key) => key ?? [])
   if (by === 'key') {
-    return async (rows) => {
-      const credentials = await admin.keys.list({ credentialIds: idsOf(rows) })
-      return new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
-    }
+    const credentials = await admin.keys.list({ credentialIds: ids })
+    return new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
   }
-  if (by !== 'app') return async () => new Map()
-  return async (rows) => {
-    const apps = await admin.apps.list({ appIds: idsOf(rows) })
-    return new Map(apps.map(({ id, name }) => [id, name]))
-  }
+  if (by !== 'app') return new Map()
+  const apps = await admin.apps.list({ appIds: ids })
+  return new Map(apps.map(({ id, name }) => [id, name]))
 }

@@ -9,6 +9,7 @@ const OPERATOR_PAGES = [
   'spend',
   'spend?by=model',
   'spend?by=account',
+  'spend?by=model&range=hour&measure=tokens',
   'spend?model=none',
   'calls',
   'calls?view=payments',
@@ -140,12 +141,12 @@ it.each([360, 768, 1280])(
 it("the console's chart explains its colours, even if the reader overrides the page's colours", {
   timeout: 120_000,
 }, async () => {
-  const colourOf = (name: string): string =>
-    `getComputedStyle(document.querySelector('.key-${name}'), '::before').backgroundColor`
+  const colourOf = (tone: string): string =>
+    `getComputedStyle(document.querySelector('figcaption .${tone}')).backgroundColor`
   const coloursAt = async (forcedColors: 'active' | 'none') => {
     const page = await visit.open('operator', 'spend', { forcedColors })
-    await page.locator('.key-upper').waitFor()
-    const found = [await page.evaluate(colourOf('lower')), await page.evaluate(colourOf('upper'))]
+    await page.locator('figcaption .tone-1').waitFor()
+    const found = [await page.evaluate(colourOf('tone-0')), await page.evaluate(colourOf('tone-1'))]
     await page.context().close()
     return found
   }

@@ -430,7 +430,7 @@ describe('a reply that does not come from this console', { timeout: 120_000 }, (
     ['me', 'spend', '{}', elsewhere],
     ['me', 'spend', 'null', elsewhere],
     ['me', 'spend', '{ "viewer": null }', "This page cannot show the server's reply."],
-    ['reports/spend', 'spend', '[]', elsewhere],
+    ['reports/spend-over-time', 'spend', '[]', elsewhere],
     ['entries', 'calls', '{ "error": "sign in" }', elsewhere],
     ['entries', 'calls', '{ "entries": {} }', "This page cannot show the server's reply."],
     ['keys', 'keys', '"up"', elsewhere],

@@ -24,6 +24,9 @@ export function formatTime(at: number, zone?: string): string {
   }
 }
 
+/** The reader's time zone. */
+export const ownZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
+
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`

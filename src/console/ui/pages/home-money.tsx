@@ -2,10 +2,11 @@ import type { HomeReply } from '../../protocol.js'
 import { DAY_MS, dayOf, dayStart, formatDuration } from '../base/format.js'
 import { hrefOf } from '../base/place.js'
 import { Figure, Id, Time } from '../parts/basics.js'
-import { Chart } from '../parts/chart.js'
+import { Chart, type ChartSeries } from '../parts/chart.js'
 import { Before, Comparison, CountFigure, PartBefore } from '../parts/comparison.js'
 import { problemsSince, spendSince } from '../parts/home-links.js'
 import { Panel } from '../parts/panels.js'
+import { stepText } from '../parts/steps.js'
 import { Table } from '../parts/table.js'
 import { Amount } from '../parts/values.js'
 import { amountOf, What } from './calls.js'
@@ -36,7 +37,9 @@ export function Money({ of: { today, month, failures } }: { of: HomeReply }) {
         </p>
         <Comparison of={month} href={spendSince(month.from)}>
           <Figure
-            name={<a href={hrefOf('spend', { by: 'app', fromDay: dayOf(month.from) })}>Markup</a>}
+            name={
+              <a href={hrefOf('spend', { by: 'app', fromDay: dayOf(month.from), zone: 'UTC' })}>Markup</a>
+            }
             note={<Before of={month.total.markup} before={month.before.total.markup} isAmount />}
           >
             <Amount value={month.total.markup} />
@@ -51,23 +54,30 @@ export function Money({ of: { today, month, failures } }: { of: HomeReply }) {
 }
 
 export function Days({ of: { at, days } }: { of: HomeReply }) {
-  const fromDay = dayOf(at - (DAYS_SHOWN - 1) * DAY_MS)
+  const today = dayStart(dayOf(at))!
+  const steps = Array.from({ length: DAYS_SHOWN }, (_, day) => today - (DAYS_SHOWN - 1 - day) * DAY_MS)
+  const byDay = new Map(days.map((row) => [row.key, row]))
+  const rows = steps.map((from) => byDay.get(dayOf(from)))
+  const series = (name: string, of: 'cost' | 'base' | 'markup'): ChartSeries => ({
+    name,
+    values: rows.map((row) => Number(row?.[of] ?? 0)),
+    figureAt: (step) => rows[step]?.[of] ?? '0',
+  })
   return (
-    <Panel title={`The last ${DAYS_SHOWN} days`} href={hrefOf('spend', { fromDay })} isWide>
+    <Panel
+      title={`The last ${DAYS_SHOWN} days`}
+      href={hrefOf('spend', { fromDay: dayOf(steps[0]!), zone: 'UTC' })}
+      isWide
+    >
       {days.length === 0 ? (
         <p class="none">Nothing was charged.</p>
       ) : (
         <Chart
-          points={days.map(({ key, base, markup }) => ({
-            x: (dayStart(key) ?? 0) / 1_000,
-            label: key ?? '',
-            lower: Number(base),
-            upper: Number(markup),
-          }))}
-          isOverTime
-          lowerName="Base"
-          upperName="Markup"
-          description="Credits charged by day, base and markup stacked; the page Spend has the figures."
+          steps={steps.map((from) => stepText({ length: 'day', zone: 'UTC' }, { from, to: from + DAY_MS }))}
+          series={[series('Base', 'base'), series('Markup', 'markup')]}
+          total={series('Total', 'cost')}
+          unit="credits"
+          description="Credits by day. The arrow keys read each day; the page Spend has the figures as a table."
         />
       )}
     </Panel>

@@ -108,14 +108,14 @@ export function Tops({ of: { topModels, topApps, topAccounts, topKeys, month, us
         title="Top models"
         by="model"
         rows={topModels}
-        rowHref={(model) => hrefOf('spend', { fromDay, model })}
+        rowHref={(model) => hrefOf('spend', { fromDay, model, zone: 'UTC' })}
         {...ofMonth}
       />
       <Top
         title="Top apps"
         by="app"
         rows={topApps}
-        rowHref={(appId) => hrefOf('spend', { fromDay, appId })}
+        rowHref={(appId) => hrefOf('spend', { fromDay, appId, zone: 'UTC' })}
         {...ofMonth}
       />
     </>
@@ -134,7 +134,7 @@ interface TopProps {
 /** Those that cost or paid most. */
 function Top({ title, by, fromDay, hint, rows, rowHref }: TopProps) {
   return (
-    <Panel title={title} href={hrefOf('spend', { by, fromDay })} hint={hint}>
+    <Panel title={title} href={hrefOf('spend', { by, fromDay, zone: 'UTC' })} hint={hint}>
       <Ranking
         none="None in this time."
         rows={rows.map(({ key: id = '', name, cost }) => ({

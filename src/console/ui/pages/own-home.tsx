@@ -1,9 +1,10 @@
 import type { OwnHomeReply } from '../../protocol.js'
-import { dayOf, formatCount, formatTime } from '../base/format.js'
+import { formatCount, formatTime } from '../base/format.js'
 import { hrefOf } from '../base/place.js'
 import { useLoad } from '../base/use-load.js'
 import { Button, Figure, PageHead, Time } from '../parts/basics.js'
 import { Before, CountFigure, PartBefore } from '../parts/comparison.js'
+import { spendSince } from '../parts/home-links.js'
 import { KeyName } from '../parts/key-cells.js'
 import { LimitUse } from '../parts/limits.js'
 import { Listing, Notice } from '../parts/notice.js'
@@ -45,7 +46,7 @@ export function OwnHome() {
 
 function Balance({ of: { balance, month } }: { of: OwnHomeReply }) {
   const { total, before } = month
-  const href = hrefOf('spend', { by: 'model', fromDay: dayOf(month.from) })
+  const href = spendSince(month.from)
   return (
     <>
       {balance?.suspendedAt !== undefined && (

@@ -1,19 +1,25 @@
-import type { SpendBy, SpendReply, SpendRow } from '../../protocol.js'
+import type { SpendBy, SpendOverTimeReply, SpendReply, SpendRow } from '../../protocol.js'
 import { pathOf } from '../base/api.js'
-import { DAY_MS, dayOf, dayStart, formatCount, formatDuration, formatShare, rangeOf } from '../base/format.js'
+import { capitalized, formatCount, formatDuration, formatShare } from '../base/format.js'
 import { changeQuery, hrefOf, type Place } from '../base/place.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Choice, Figure, Id, PageHead } from '../parts/basics.js'
-import { Chart, type ChartPoint } from '../parts/chart.js'
+import { Chart, type ChartSeries } from '../parts/chart.js'
+import { Before } from '../parts/comparison.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing, Notice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { type Column, Table } from '../parts/table.js'
+import { RangeChoice } from '../parts/range-choice.js'
+import { rangeQueryOf, rangeText, STEP_NAMES, stepText } from '../parts/steps.js'
+import { type Column, Table, TableHead } from '../parts/table.js'
 import { Amount } from '../parts/values.js'
 
-const BY: readonly { readonly value: SpendBy; readonly label: string }[] = [
-  { value: 'day', label: 'Day' },
+type By = Exclude<SpendBy, 'day'>
+type Split = By | 'none'
+
+const SPLITS: readonly { readonly value: Split; readonly label: string }[] = [
+  { value: 'none', label: 'All calls' },
   { value: 'model', label: 'Model' },
   { value: 'app', label: 'App' },
   { value: 'key', label: 'Key' },
@@ -21,8 +27,7 @@ const BY: readonly { readonly value: SpendBy; readonly label: string }[] = [
   { value: 'provider', label: 'Provider' },
 ]
 
-const NONE: Readonly<Record<SpendBy, string>> = {
-  day: 'no day',
+const NONE: Readonly<Record<By, string>> = {
   model: 'no model',
   app: 'without an app',
   key: 'no key',
@@ -30,44 +35,65 @@ const NONE: Readonly<Record<SpendBy, string>> = {
   provider: 'no provider',
 }
 
-const CHART_BARS = 24
-const RANGES = [7, 30, 90] as const
+type Measure = 'cost' | 'calls' | 'tokens'
+
+const MEASURES: readonly { readonly value: Measure; readonly label: string; readonly unit: string }[] = [
+  { value: 'cost', label: 'Credits', unit: 'credits' },
+  { value: 'calls', label: 'Calls', unit: 'calls' },
+  { value: 'tokens', label: 'Tokens', unit: 'tokens' },
+]
 
 export function Spend({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
   // A user has one account.
-  const options = BY.filter(({ value }) => isForOperator || value !== 'account')
-  const by = options.find(({ value }) => value === query.by)?.value ?? 'day'
+  const splits = SPLITS.filter(({ value }) => isForOperator || value !== 'account')
+  const split = splits.find(({ value }) => value === query.by)?.value ?? 'none'
+  const measure = MEASURES.find(({ value }) => value === query.measure) ?? MEASURES[0]!
   const { account, model, appId } = query
-  const question = { by, account, model, appId, ...rangeOf(query) }
-  const pages = usePages(question)
-  const spend = useLoad('reports/spend', { ...question, after: pages.after })
+  const question = {
+    ...rangeQueryOf(query),
+    by: split === 'none' ? undefined : split,
+    rank: measure.value,
+    account,
+    model,
+    appId,
+  }
+  const spend = useLoad('reports/spend-over-time', question)
   const specs = useSubjectSpecs()
   return (
     <>
-      <PageHead title="Spend" lead="Charges, from the ledger. Days are in UTC.">
-        <a class="button" href={pathOf('reports/spend.csv', question)} download>
-          Download CSV
-        </a>
-      </PageHead>
+      <PageHead title="Spend" lead="Charges, from the ledger." />
       <Filters specs={[...specs, ...daySpecs]} query={query} />
       <div class="toolbar">
+        <RangeChoice query={query} />
+        <Choice label="Split by" options={splits} value={split} onChange={(by) => changeQuery({ by })} />
         <Choice
-          label="Sum by"
-          options={options}
-          value={by}
-          onChange={(value) => changeQuery({ by: value })}
+          label="Show"
+          options={MEASURES}
+          value={measure.value}
+          onChange={(value) => changeQuery({ measure: value })}
         />
-        <RangeButtons query={query} />
       </div>
       <Listing what="the spend" loaded={spend}>
         {(reply) =>
-          reply.rowCount === 0 ? (
-            <NothingSpent query={query} />
+          reply.total.calls === 0 ? (
+            <NothingSpent query={query} reply={reply} />
           ) : (
             <>
-              <Report reply={reply} by={by} />
-              <Pager pages={pages} next={reply.next} />
+              <Report
+                reply={reply}
+                split={split}
+                measure={measure.value}
+                unit={measure.unit}
+                askedZone={question.zone}
+              />
+              <TableHead
+                title={`By ${STEP_NAMES[reply.length]}${split === 'none' ? '' : ` and ${split}`}`}
+                count={reply.steps.length}
+                csv={pathOf('reports/spend-over-time.csv', question)}
+              />
+              <StepTable reply={reply} split={split} measure={measure.value} unit={measure.unit} />
+              {split !== 'none' && <Groups reply={reply} by={split} filters={{ account, model, appId }} />}
             </>
           )
         }
@@ -76,61 +102,61 @@ export function Spend({ query }: { query: Place['query'] }) {
   )
 }
 
-function RangeButtons({ query }: { query: Place['query'] }) {
-  const today = dayOf(Date.now())
-  const since = (days: number): string => dayOf(Date.now() - (days - 1) * DAY_MS)
-  const options = [
-    ...RANGES.map((days) => ({ value: since(days), label: `${days} days` })),
-    { value: '', label: 'All' },
-  ]
-  const chosen = query.toDay === undefined || query.toDay === today ? (query.fromDay ?? '') : 'other'
-  return (
-    <Choice
-      label="Time"
-      options={options}
-      value={chosen}
-      onChange={(fromDay) => changeQuery({ fromDay, toDay: undefined })}
-    />
-  )
-}
-
-function NothingSpent({ query }: { query: Place['query'] }) {
+function NothingSpent({ query, reply }: { query: Place['query']; reply: SpendOverTimeReply }) {
   const isNarrowed = ['account', 'model', 'appId', 'fromDay', 'toDay'].some((name) => query[name])
   return (
-    <Empty title={isNarrowed ? 'No charge matches these filters.' : 'Nothing has been charged yet.'}>
+    <Empty
+      title={
+        isNarrowed
+          ? 'No charge matches these filters.'
+          : `Nothing was charged: ${rangeText(reply, { from: reply.steps[0]!.from, to: reply.steps.at(-1)!.to })}.`
+      }
+    >
       {isNarrowed ? (
         'Clear a filter, or choose more days.'
       ) : (
         <>
-          Send a message in the <a href={hrefOf('playground')}>playground</a>: its cost will appear here.
+          Choose a longer time, or send a message in the <a href={hrefOf('playground')}>playground</a>: its
+          cost will appear here.
         </>
       )}
     </Empty>
   )
 }
 
-function Report({ reply, by }: { reply: SpendReply; by: SpendBy }) {
-  const { rows, total } = reply
+function Report(props: {
+  reply: SpendOverTimeReply
+  split: Split
+  measure: Measure
+  unit: string
+  askedZone: string
+}) {
+  const { reply, split, measure, unit, askedZone } = props
+  const { before, steps, total, zone } = reply
   const { usage } = total
+  const was = before.total
+  const times = { from: steps[0]!.from, to: steps.at(-1)!.to }
   return (
     <>
       <dl class="figures">
-        <Figure name="Charged" note="credits">
+        <Figure name="Charged" note={<Before of={total.cost} before={was.cost} isAmount />}>
           <span data-figure="cost">
             <Amount value={total.cost} />
           </span>
         </Figure>
-        <Figure name="Base">
+        <Figure name="Base" note={<Before of={total.base} before={was.base} isAmount />}>
           <span data-figure="base">
             <Amount value={total.base} />
           </span>
         </Figure>
-        <Figure name="Markup" note={`${formatShare(total.markup, total.cost)} of all charges`}>
+        <Figure name="Markup" note={<Before of={total.markup} before={was.markup} isAmount />}>
           <span data-figure="markup">
             <Amount value={total.markup} />
           </span>
         </Figure>
-        <Figure name="Calls">{formatCount(total.calls)}</Figure>
+        <Figure name="Calls" note={<Before of={String(total.calls)} before={String(was.calls)} />}>
+          {formatCount(total.calls)}
+        </Figure>
         <Figure name="Tokens in" note={`${formatCount(usage.cached)} from a cache`}>
           {formatCount(usage.prompt)}
         </Figure>
@@ -138,43 +164,33 @@ function Report({ reply, by }: { reply: SpendReply; by: SpendBy }) {
           {formatCount(usage.completion)}
         </Figure>
       </dl>
-      <BooksLine reply={reply} />
+      <BooksLine books={reply.books} cost={total.cost} />
+      <p class="hint">
+        {rangeText(reply, times)}, compared with {rangeText(reply, before)}. Times are in {zone}
+        {zone !== askedZone && <>: sums of one account, by account and by key are kept for days in UTC</>}.
+      </p>
       {reply.behindMs !== undefined && (
         <p class="hint">A replica of the ledger answered, {formatDuration(reply.behindMs)} behind it.</p>
       )}
       <Chart
-        points={pointsOf(rows, by)}
-        isOverTime={by === 'day'}
-        lowerName="Base"
-        upperName="Markup"
-        description={`Credits charged by ${by}, base and markup stacked; the table below has the figures.`}
-      />
-      {rows.length > CHART_BARS && by !== 'day' && (
-        <p class="hint">The chart shows the first {CHART_BARS} rows of the table.</p>
-      )}
-      {reply.rowCount > rows.length && (
-        <p class="hint">
-          {rows.length} of {formatCount(reply.rowCount)} rows, the most expensive first. Totals cover all
-          rows.
-        </p>
-      )}
-      <Table
-        caption={`Spend by ${by}`}
-        columns={columnsOf(reply, by)}
-        rows={rows}
-        keyOf={(row) => row.key ?? ''}
+        steps={steps.map((step) => stepText(reply, step))}
+        series={seriesOf(reply, split, measure)}
+        total={split === 'none' && measure === 'calls' ? undefined : totalOf(reply, measure)}
+        before={beforeOf(reply, measure)}
+        unit={unit}
+        description={`${unit} by ${STEP_NAMES[reply.length]}${split === 'none' ? '' : ` and ${split}`}. The arrow keys read each ${STEP_NAMES[reply.length]}; the table below has the figures.`}
       />
     </>
   )
 }
 
-function BooksLine({ reply: { books, total } }: { reply: SpendReply }) {
+function BooksLine({ books, cost }: { books: SpendReply['books']; cost: string }) {
   const kept = Number(books.kept) === 0 ? undefined : books.kept
   if (!books.isEqual) {
     return (
       <Notice title="These totals do not agree with the ledger's postings." tone="bad">
-        The calls add up to {total.cost}, the postings to {books.paid}. Have an operator verify the books, and
-        do not bill from this page until the difference is explained.
+        The calls add up to {cost}, the postings to {books.paid}. Have an operator verify the books, and do
+        not bill from this page until the difference is explained.
       </Notice>
     )
   }
@@ -192,40 +208,187 @@ function BooksLine({ reply: { books, total } }: { reply: SpendReply }) {
   )
 }
 
-function pointsOf(rows: readonly SpendRow[], by: SpendBy): readonly ChartPoint[] {
-  const shown = by === 'day' ? rows : rows.slice(0, CHART_BARS)
-  return shown.map((row, index) => ({
-    x: by === 'day' ? (dayStart(row.key) ?? 0) / 1_000 : index,
-    label: row.name ?? row.key ?? NONE[by],
-    lower: Number(row.base),
-    upper: Number(row.markup),
-  }))
+interface Figures {
+  readonly calls: number
+  readonly cost: string
+  readonly tokens: number
 }
 
-function columnsOf({ total }: SpendReply, by: SpendBy): readonly Column<SpendRow>[] {
-  const amount = (head: string, of: 'cost' | 'base' | 'markup'): Column<SpendRow> => ({
+const textOf = (figures: Figures | undefined, measure: Measure): string =>
+  measure === 'cost' ? (figures?.cost ?? '0') : formatCount(figures?.[measure] ?? 0)
+
+/** The charges of each group, the largest at the bottom; or of all, in the parts of an amount or of tokens. */
+function seriesOf(reply: SpendOverTimeReply, split: Split, measure: Measure): readonly ChartSeries[] {
+  const { groups, parts, steps } = reply
+  if (split === 'none') {
+    const whole = (name: string, figures: readonly (string | number)[]): ChartSeries => ({
+      name,
+      values: figures.map(Number),
+      figureAt: (step) => {
+        const figure = figures[step]!
+        return typeof figure === 'string' ? figure : formatCount(figure)
+      },
+    })
+    const ways: Readonly<Record<Measure, () => readonly ChartSeries[]>> = {
+      cost: () => [
+        whole(
+          'Base',
+          steps.map(({ base }) => base),
+        ),
+        whole(
+          'Markup',
+          steps.map(({ markup }) => markup),
+        ),
+      ],
+      calls: () => [
+        whole(
+          'Calls',
+          steps.map(({ calls }) => calls),
+        ),
+      ],
+      tokens: () => [
+        whole(
+          'In',
+          steps.map(({ usage }) => usage.prompt),
+        ),
+        whole(
+          'Out',
+          steps.map(({ usage }) => usage.completion),
+        ),
+      ],
+    }
+    return ways[measure]()
+  }
+  const partOf = (group: number | undefined) => {
+    const own = new Map(parts.filter((part) => part.group === group).map((part) => [part.step, part]))
+    return {
+      values: steps.map((_, step) => Number(own.get(step)?.[measure] ?? 0)),
+      figureAt: (step: number) => textOf(own.get(step), measure),
+    }
+  }
+  const hasOthers = parts.some(({ group }) => group === undefined)
+  return [
+    ...groups.map(({ key, name }, group) => ({ name: name ?? key ?? NONE[split], ...partOf(group) })),
+    ...(hasOthers ? [{ name: 'All others', isRest: true, ...partOf(undefined) }] : []),
+  ]
+}
+
+function totalOf({ steps }: SpendOverTimeReply, measure: Measure): ChartSeries {
+  const figures = steps.map(({ calls, cost, usage }) => ({
+    calls,
+    cost,
+    tokens: usage.prompt + usage.completion,
+  }))
+  return {
+    name: 'Total',
+    values: figures.map((figure) => Number(figure[measure])),
+    figureAt: (step) => textOf(figures[step], measure),
+  }
+}
+
+function beforeOf({ before, steps }: SpendOverTimeReply, measure: Measure): ChartSeries | undefined {
+  if (before.total.calls === 0) return undefined
+  const own = new Map(before.steps.map((figures) => [figures.step, figures]))
+  return {
+    name: 'Period before',
+    values: steps.map((_, step) => Number(own.get(step)?.[measure] ?? 0)),
+    figureAt: (step) => textOf(own.get(step), measure),
+  }
+}
+
+type Sums = Omit<SpendRow, 'key' | 'name'>
+
+/** The figures of the chart; and of all calls, all sums. */
+function StepTable(props: { reply: SpendOverTimeReply; split: Split; measure: Measure; unit: string }) {
+  const { reply, split, measure, unit } = props
+  const name = STEP_NAMES[reply.length]
+  const rows = reply.steps.map((sums, step) => ({ ...sums, step })).toReversed()
+  const figure = ({ name, figureAt }: ChartSeries): Column<(typeof rows)[number]> => ({
+    head: name,
+    isNumber: true,
+    cell: ({ step }) => (measure === 'cost' ? <Amount value={figureAt(step)} /> : figureAt(step)),
+  })
+  const columns =
+    split === 'none'
+      ? sumColumns(reply.total)
+      : [totalOf(reply, measure), ...seriesOf(reply, split, measure)].map(figure)
+  return (
+    <Table
+      caption={split === 'none' ? `Spend by ${name}` : `Spend by ${name} and ${split}, in ${unit}`}
+      rows={rows}
+      keyOf={({ from }) => String(from)}
+      columns={[
+        {
+          head: capitalized(name),
+          cell: (step) => stepText(reply, step).title,
+          ...(split === 'none' && { foot: 'Total' }),
+        },
+        ...columns,
+      ]}
+    />
+  )
+}
+
+/** The same time in one row for each group, the most expensive first. */
+function Groups(props: {
+  reply: SpendOverTimeReply
+  by: By
+  filters: { account: string | undefined; model: string | undefined; appId: string | undefined }
+}) {
+  const { reply, by, filters } = props
+  const question = { by, ...filters, from: reply.steps[0]!.from, to: reply.steps.at(-1)!.to }
+  const pages = usePages(question)
+  const spend = useLoad('reports/spend', { ...question, after: pages.after })
+  return (
+    <Listing what={`the spend by ${by}`} loaded={spend}>
+      {({ rows, rowCount, total, next }) => (
+        <>
+          <TableHead title={`By ${by}`} count={rowCount} csv={pathOf('reports/spend.csv', question)} />
+          <Table
+            caption={`Spend by ${by}`}
+            columns={[
+              {
+                head: capitalized(by),
+                cell: (row) => (
+                  <>
+                    {row.name !== undefined && <span>{row.name} </span>}
+                    <Id of={row.key ?? NONE[by]} />
+                  </>
+                ),
+                foot: 'Total',
+              },
+              ...sumColumns(total),
+            ]}
+            rows={rows}
+            keyOf={(row) => row.key ?? ''}
+          />
+          {rowCount > rows.length && (
+            <p class="hint">
+              {rows.length} of {formatCount(rowCount)} rows, the most expensive first. The total covers all
+              rows.
+            </p>
+          )}
+          <Pager pages={pages} next={next} />
+        </>
+      )}
+    </Listing>
+  )
+}
+
+function sumColumns(total: Sums): readonly Column<Sums>[] {
+  const amount = (head: string, of: 'cost' | 'base' | 'markup'): Column<Sums> => ({
     head,
     isNumber: true,
     cell: (row) => <Amount value={row[of]} />,
     foot: <Amount value={total[of]} />,
   })
-  const tokens = (head: string, of: 'prompt' | 'cached' | 'completion' | 'reasoning'): Column<SpendRow> => ({
+  const tokens = (head: string, of: 'prompt' | 'cached' | 'completion' | 'reasoning'): Column<Sums> => ({
     head,
     isNumber: true,
     cell: (row) => formatCount(row.usage[of]),
     foot: formatCount(total.usage[of]),
   })
   return [
-    {
-      head: BY.find(({ value }) => value === by)!.label,
-      cell: (row) => (
-        <>
-          {row.name !== undefined && <span>{row.name} </span>}
-          <Id of={row.key ?? NONE[by]} />
-        </>
-      ),
-      foot: 'Total',
-    },
     { head: 'Calls', isNumber: true, cell: (row) => formatCount(row.calls), foot: formatCount(total.calls) },
     amount('Charged', 'cost'),
     amount('Base', 'base'),

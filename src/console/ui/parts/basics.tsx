@@ -59,7 +59,8 @@ export function RowLink({ label, of, href }: { label: string; of: string; href: 
 export function Choice<Value extends string>(props: {
   label: string
   options: readonly { readonly value: Value; readonly label: string }[]
-  value: Value
+  /** Undefined if none of them is chosen. */
+  value: Value | undefined
   onChange(value: Value): void
 }) {
   return (

@@ -1,184 +1,310 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import type UPlot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-export interface ChartPoint {
-  /** Seconds since the Unix epoch if the chart is over time, otherwise the index of the point. */
-  readonly x: number
+export interface ChartStep {
+  /** Below the axis. */
   readonly label: string
-  readonly lower: number
-  readonly upper: number
+  /** The whole time, where there is room for it. */
+  readonly title: string
+}
+
+/** Figures of one kind over time. */
+export interface ChartSeries {
+  readonly name: string
+  /** The height at each step; undefined where there is no figure. */
+  readonly values: readonly (number | undefined)[]
+  /** The exact figure at a step. */
+  readonly figureAt: (step: number) => string
+  /** Whether it is all that the other series leave. */
+  readonly isRest?: boolean
 }
 
 interface ChartProps {
-  readonly points: readonly ChartPoint[]
-  readonly isOverTime: boolean
-  readonly lowerName: string
-  readonly upperName: string
+  readonly steps: readonly ChartStep[]
+  readonly series: readonly ChartSeries[]
+  /** Lines beside each other instead of bars on top of each other. */
+  readonly isLines?: boolean
+  readonly unit: string
+  /** The sum of all series, if there are several. */
+  readonly total?: ChartSeries | undefined
+  /** The same steps of the period before, as a line. */
+  readonly before?: ChartSeries | undefined
   /** Describes the chart for people who cannot see it. */
   readonly description: string
+  /** Opens a step, if it is pressed. */
+  readonly onChoose?: (step: number) => void
 }
 
-const HEIGHT = 220
-const LABEL_CHARACTERS = 14
-/** The minimum width of a label, the width of a character, and that of the vertical axis. */
-const LABEL_PX = 52
-const CHARACTER_PX = 7
-const AXIS_PX = 72
+const HEIGHT = 240
+const TOP = 10
+const BOTTOM = 26
+const LEFT = 58
+const RIGHT = 8
+const LABEL_PX = 68
+const MOST_BAR_PX = 44
 
-/** Two stacked bars for each point. A table beside it, or on the page behind it, has the exact figures. */
+/** Figures over time. They are shown at the pointer, or at the step that the arrow keys choose. A table has them too. */
 export function Chart(props: ChartProps) {
-  const host = useRef<HTMLDivElement>(null)
-  const scheme = useColorScheme()
-  const [isMissing, setMissing] = useState(false)
-  const { points, isOverTime, lowerName, upperName, description } = props
-  useEffect(() => {
-    let isGone = false
-    let remove = (): void => undefined
-    import('uplot')
-      .then(({ default: library }) => {
-        const element = host.current
-        if (isGone || element === null) return
-        const plot = new library(optionsOf(props, element, library), dataOf(points), element)
-        const observer = new ResizeObserver(() =>
-          plot.setSize({ width: element.clientWidth, height: HEIGHT }),
-        )
-        observer.observe(element)
-        remove = () => {
-          observer.disconnect()
-          plot.destroy()
-        }
-      })
-      // A table has the same figures, so the page is useful without its chart.
-      .catch(() => setMissing(true))
-    return () => {
-      isGone = true
-      remove()
+  const { steps, series, isLines = false, unit, total, before, description, onChoose } = props
+  const { element, width } = useWidth()
+  const [active, setActive] = useState<number>()
+  const last = steps.length - 1
+  const shown = active === undefined ? undefined : Math.min(active, last)
+  const stepPx = Math.max(0, width - LEFT - RIGHT) / steps.length
+  const choose = (step: number | undefined): void => {
+    if (step !== undefined) onChoose?.(step)
+  }
+  const follow = (event: PointerEvent): void => {
+    const { left } = element.current!.getBoundingClientRect()
+    setActive(Math.max(0, Math.min(last, Math.floor((event.clientX - left - LEFT) / stepPx))))
+  }
+  const press = (event: KeyboardEvent): void => {
+    const at = shown ?? last
+    const moves: Readonly<Record<string, number>> = {
+      ArrowLeft: at - 1,
+      ArrowRight: at + 1,
+      Home: 0,
+      End: last,
     }
-  }, [points, isOverTime, scheme])
-  if (isMissing)
-    return (
-      <p class="hint">
-        This browser cannot draw the chart. Its figures are also a table, here or on the page Spend.
-      </p>
-    )
+    const to = moves[event.key]
+    if (event.key === 'Enter') choose(shown)
+    if (event.key === 'Escape') setActive(undefined)
+    if (to === undefined) return
+    event.preventDefault()
+    setActive(Math.max(0, Math.min(last, to)))
+  }
+  const lines = (step: number) => linesAt(step, series, total, before)
   return (
     <figure class="chart">
-      <div ref={host} role="img" aria-label={description} />
-      <figcaption>
-        <span class="key-lower">{lowerName}</span> <span class="key-upper">{upperName}</span>
-      </figcaption>
+      <p class="chart-unit">{unit}</p>
+      <div
+        ref={element}
+        class={`plot ${onChoose === undefined ? '' : 'can-open'}`}
+        role="slider"
+        tabIndex={0}
+        aria-label={description}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={shown ?? last}
+        aria-valuetext={`${steps[shown ?? last]?.title}: ${lines(shown ?? last)
+          .map(({ name, figure }) => `${name} ${figure}`)
+          .join(', ')} ${unit}`}
+        onFocus={() => setActive((now) => now ?? last)}
+        onBlur={() => setActive(undefined)}
+        onKeyDown={press}
+        onPointerMove={follow}
+        onPointerDown={follow}
+        onPointerLeave={() => setActive(undefined)}
+        onClick={() => choose(shown)}
+      >
+        {width > 0 && (
+          <Plot
+            width={width}
+            stepPx={stepPx}
+            steps={steps}
+            series={series}
+            isLines={isLines}
+            before={before}
+            active={shown}
+          />
+        )}
+        {shown !== undefined && (
+          <div class={`chart-tip ${shown < steps.length / 2 ? 'at-right' : ''}`} aria-hidden="true">
+            <strong>{steps[shown]?.title}</strong>
+            <ul>
+              {lines(shown).map(({ name, figure, tone }) => (
+                <li key={name}>
+                  <span class={`swatch ${tone}`} /> {name}
+                  <span class="tip-figure">
+                    {figure} {unit}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </div>
+      {(series.length > 1 || before !== undefined) && (
+        <figcaption>
+          {[
+            ...series.map((one, index) => ({ name: one.name, tone: toneOf(one, index) })),
+            ...beforeKey(before),
+          ].map(({ name, tone }) => (
+            <span key={name}>
+              <span class={`swatch ${tone}`} />
+              {name}
+            </span>
+          ))}
+        </figcaption>
+      )}
     </figure>
   )
 }
 
-function useColorScheme(): boolean {
-  const [isDark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)
-  useEffect(() => {
-    const query = matchMedia('(prefers-color-scheme: dark)')
-    const follow = (): void => setDark(query.matches)
-    query.addEventListener('change', follow)
-    return () => query.removeEventListener('change', follow)
-  }, [])
-  return isDark
+const toneOf = ({ isRest }: ChartSeries, index: number): string => (isRest ? 'tone-rest' : `tone-${index}`)
+
+function beforeKey(before: ChartSeries | undefined) {
+  return before === undefined ? [] : [{ name: before.name, tone: 'tone-before' }]
 }
 
-/** The upper bars are drawn first, as high as both together. */
-function dataOf(points: readonly ChartPoint[]): UPlot.AlignedData {
+/** The figures of a step. Series without one are left out. */
+function linesAt(
+  step: number,
+  series: readonly ChartSeries[],
+  total: ChartSeries | undefined,
+  before: ChartSeries | undefined,
+) {
+  const line = (one: ChartSeries, tone: string) => ({ name: one.name, figure: one.figureAt(step), tone })
   return [
-    points.map(({ x }) => x),
-    points.map(({ lower, upper }) => lower + upper),
-    points.map(({ lower }) => lower),
+    ...(total === undefined ? [] : [line(total, 'tone-none')]),
+    ...series.flatMap((one, index) =>
+      series.length > 1 && !one.values[step] ? [] : [line(one, toneOf(one, index))],
+    ),
+    ...(before === undefined ? [] : [line(before, 'tone-before')]),
   ]
 }
 
-function optionsOf(
-  { points, isOverTime, lowerName, upperName }: ChartProps,
-  element: HTMLElement,
-  library: typeof UPlot,
-): UPlot.Options {
-  const style = getComputedStyle(element)
-  const colour = (name: string): string => style.getPropertyValue(name).trim()
-  const axis = {
-    stroke: colour('--muted'),
-    grid: { stroke: colour('--line'), width: 1 },
-    ticks: { show: false },
-  }
-  const bars = library.paths.bars?.({ size: [0.6, 48] })
-  const series = (label: string, fill: string): UPlot.Series => ({
-    label,
-    fill: colour(fill),
-    points: { show: false },
-    ...(bars !== undefined && { paths: bars }),
+interface PlotProps {
+  readonly width: number
+  readonly stepPx: number
+  readonly steps: readonly ChartStep[]
+  readonly series: readonly ChartSeries[]
+  readonly isLines: boolean
+  readonly before: ChartSeries | undefined
+  readonly active: number | undefined
+}
+
+function Plot({ width, stepPx, steps, series, isLines, before, active }: PlotProps) {
+  const heights = steps.map((_, step) => {
+    const values = series.map(({ values }) => values[step] ?? 0)
+    return isLines ? Math.max(0, ...values) : values.reduce((sum, value) => sum + value, 0)
   })
-  const { min, max } = extentOf(points, isOverTime)
-  return {
-    width: element.clientWidth,
-    height: HEIGHT,
-    legend: { show: false },
-    cursor: { show: false },
-    scales: {
-      x: { time: false, range: [min, max] },
-      y: { range: (_plot, _min, top) => [0, top > 0 ? top * 1.05 : 1] },
-    },
-    series: [{}, series(upperName, '--chart-upper'), series(lowerName, '--chart-lower')],
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        size: 30,
-        ...(isOverTime
-          ? { incrs: DAY_STEPS, ...dayLabels(max - min) }
-          : { splits: points.map(({ x }) => x), values: namesOf(points) }),
-      },
-      { ...axis, size: AXIS_PX, values: (_plot, splits) => splits.map((value) => shortDecimal(value)) },
-    ],
-  }
+  const beforeHeights = before?.values.map((value) => value ?? 0) ?? []
+  const isWhole = series.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0)))
+  const ticks = ticksOf(Math.max(0, ...heights, ...beforeHeights), isWhole)
+  const top = ticks.at(-1)!
+  const y = (value: number): number => TOP + (1 - value / top) * (HEIGHT - TOP - BOTTOM)
+  const x = (step: number): number => LEFT + (step + 0.5) * stepPx
+  const every = Math.max(1, Math.ceil(LABEL_PX / stepPx))
+  return (
+    <svg width={width} height={HEIGHT} aria-hidden="true">
+      {ticks.map((tick) => (
+        <g key={tick}>
+          <line class="grid" x1={LEFT} x2={width - RIGHT} y1={y(tick)} y2={y(tick)} />
+          <text class="tick" x={LEFT - 8} y={y(tick) + 4} text-anchor="end">
+            {shortDecimal(tick)}
+          </text>
+        </g>
+      ))}
+      {active !== undefined && (
+        <rect
+          class="active"
+          x={x(active) - stepPx / 2}
+          y={TOP}
+          width={stepPx}
+          height={HEIGHT - TOP - BOTTOM}
+        />
+      )}
+      {isLines
+        ? series.map((one, index) => <Line key={one.name} tone={toneOf(one, index)} {...{ of: one, x, y }} />)
+        : steps.map((_, step) => <Bars key={step} {...{ step, series, stepPx, x, y }} />)}
+      {before !== undefined && <Line of={before} tone="tone-before" x={x} y={y} />}
+      {steps.map(({ label }, step) =>
+        // From the newest step back, which always has its label.
+        (steps.length - 1 - step) % every === 0 ? (
+          <text
+            key={step}
+            class="tick"
+            x={Math.min(x(step), width - 4)}
+            y={HEIGHT - 8}
+            text-anchor={x(step) + LABEL_PX / 2 > width ? 'end' : 'middle'}
+          >
+            {label}
+          </text>
+        ) : null,
+      )}
+    </svg>
+  )
 }
 
-/** Adds half a bar's room on either side, so that the outer bars are complete. */
-function extentOf(points: readonly ChartPoint[], isOverTime: boolean): { min: number; max: number } {
-  const room = isOverTime ? DAY_SECONDS / 2 : 0.6
-  const xs = points.map(({ x }) => x)
-  return { min: Math.min(...xs) - room, max: Math.max(...xs) + room }
+interface Scales {
+  readonly x: (step: number) => number
+  readonly y: (value: number) => number
 }
 
-const DAY_SECONDS = 86_400
-/** Days in UTC begin at multiples of these. The library's own steps follow the reader's clock, in which some midnights are missing. */
-const DAY_STEPS = [1, 2, 4, 7, 14, 28, 56, 91, 182, 364, 728, 1_820, 3_640].map((days) => days * DAY_SECONDS)
-const LONG_SECONDS = 300 * DAY_SECONDS
-
-/** Adds the year if the same day may occur twice. */
-function dayLabels(seconds: number): Pick<UPlot.Axis, 'space' | 'values'> {
-  const isLong = seconds > LONG_SECONDS
-  const format = new Intl.DateTimeFormat('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    ...(isLong && { year: 'numeric' }),
-    timeZone: 'UTC',
-  })
-  return {
-    space: isLong ? 80 : 46,
-    values: (_plot, splits) => splits.map((at) => format.format(at * 1_000)),
-  }
+function Bars(props: Scales & { step: number; series: readonly ChartSeries[]; stepPx: number }) {
+  const { step, series, stepPx, x, y } = props
+  const barPx = Math.max(1, Math.min(MOST_BAR_PX, stepPx * 0.72))
+  let below = 0
+  return (
+    <>
+      {series.map((one, index) => {
+        const value = one.values[step] ?? 0
+        if (value <= 0) return null
+        const bottom = y(below)
+        below += value
+        return (
+          <rect
+            key={one.name}
+            class={toneOf(one, index)}
+            x={x(step) - barPx / 2}
+            y={y(below)}
+            width={barPx}
+            height={bottom - y(below)}
+          />
+        )
+      })}
+    </>
+  )
 }
 
-function namesOf(points: readonly ChartPoint[]): (plot: UPlot, splits: number[]) => string[] {
-  return ({ width }, splits) => {
-    const placePx = Math.max(1, (width - AXIS_PX) / points.length)
-    const every = Math.ceil(LABEL_PX / placePx)
-    const fit = Math.min(LABEL_CHARACTERS, Math.floor((every * placePx) / CHARACTER_PX) - 1)
-    return splits.map((x) => {
-      const label = x % every === 0 ? (points[x]?.label ?? '') : ''
-      return label.length > fit ? `${label.slice(0, fit - 1)}…` : label
-    })
+/** A line, with gaps where there is no figure. */
+function Line({ of: { values }, tone, x, y }: Scales & { of: ChartSeries; tone: string }) {
+  let path = ''
+  for (const [step, value] of values.entries()) {
+    if (value === undefined) continue
+    path += `${values[step - 1] === undefined ? 'M' : 'L'}${x(step).toFixed(1)} ${y(value).toFixed(1)}`
   }
+  return (
+    <>
+      <path class={`line ${tone}`} d={path} />
+      {/* A figure without neighbours has no line. */}
+      {values.map((value, step) =>
+        value !== undefined && values[step - 1] === undefined && values[step + 1] === undefined ? (
+          <circle key={step} class={tone} cx={x(step)} cy={y(value)} r={3} />
+        ) : null,
+      )}
+    </>
+  )
+}
+
+function useWidth() {
+  const element = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const measure = (): void => setWidth(element.current!.clientWidth)
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(element.current!)
+    return () => observer.disconnect()
+  }, [])
+  return { element, width }
+}
+
+const TICKS = 4
+
+/** Round numbers from 0 to at least the largest value. */
+function ticksOf(most: number, isWhole: boolean): readonly number[] {
+  const rough = Math.max((most > 0 ? most : 1) / TICKS, isWhole ? 1 : 0)
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const size = [1, 2, 2.5, 5, 10].find((step) => step * power >= rough)! * power
+  const count = Math.max(1, Math.ceil((most > 0 ? most : 1) / size - 1e-9))
+  return Array.from({ length: count + 1 }, (_, tick) => tick * size)
 }
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 })
 
 /** Fits into the width of the axis. */
 function shortDecimal(value: number): string {
-  if (value >= 1_000_000) return COMPACT.format(value)
+  if (value >= 10_000) return COMPACT.format(value)
   return value === 0 ? '0' : String(Number(value.toPrecision(6)))
 }

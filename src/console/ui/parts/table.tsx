@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { formatCount } from '../base/format.js'
 import { Button } from './basics.js'
 
 export interface Column<Row> {
@@ -126,6 +127,20 @@ export function Table<Row>({
         </div>
       )}
     </>
+  )
+}
+
+/** The heading of a table, with the number of its rows and the address of its file. */
+export function TableHead({ title, count, csv }: { title: string; count: number; csv: string }) {
+  return (
+    <div class="table-head">
+      <h2>
+        {title} <span class="count">{formatCount(count)}</span>
+      </h2>
+      <a class="button quiet" href={csv} download>
+        Download CSV<span class="unseen"> {title}</span>
+      </a>
+    </div>
   )
 }
 
