@@ -4,6 +4,7 @@ import { idSchema, idsSchema, parseField, parseInput, whose } from '../rules/sch
 import type { SqlDatabase } from '../sql/database.js'
 import { entryOfCall } from '../sql/entry-of-call.js'
 import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
+import { type CallsOverTime, type CallsOverTimeQuery, readCallsOverTime } from './calls-over-time.js'
 import { historyFilters } from './entries.js'
 
 export interface CallsAdmin {
@@ -14,6 +15,8 @@ export interface CallsAdmin {
    * account, finds only that account's calls. Returns undefined if there is none.
    */
   find(id: string, query?: { readonly account?: string }): Promise<FoundCall | undefined>
+  /** Counts kept calls and failures by steps of time, with their latency, each step in parts by error code, model, key or another key. */
+  overTime(query: CallsOverTimeQuery): Promise<CallsOverTime>
 }
 
 export interface FoundCall extends KeptCall {
@@ -44,5 +47,6 @@ export function createCallsAdmin(database: SqlDatabase): CallsAdmin {
       const entryId = await entryOfCall(database, call)
       return entryId === undefined ? call : { ...call, entryId }
     },
+    overTime: (query) => readCallsOverTime(database, query),
   }
 }

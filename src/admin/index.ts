@@ -49,6 +49,7 @@ export type {
 export type { AppsAdmin } from './apps.js'
 export type { AuditAdmin, AuditQuery, AuditRow } from './audit.js'
 export type { CallsAdmin, FoundCall } from './calls.js'
+export type { CallStep, CallsOverTime, CallsOverTimeQuery, Quantiles } from './calls-over-time.js'
 export type { PutOptions } from './compare-and-put.js'
 export type {
   CapRequest,

@@ -130,7 +130,11 @@ export function createOwnTurns(clock: Clock): OwnTurns {
           list: (query = {}) =>
             isSearch(query) ? report(() => entries.list(query)) : inTurn(account, () => entries.list(query)),
         },
-        calls: { ...calls, list: list(calls.list) },
+        calls: {
+          ...calls,
+          list: list(calls.list),
+          overTime: (query) => report(() => calls.overTime(query)),
+        },
         reports: {
           spend: (query) => report(() => reports.spend(query)),
           spendReport: (query) => report(() => reports.spendReport(query)),

@@ -44,6 +44,7 @@ export type EntryView = ReplyOf<'entries'>['entries'][number]
 export type ChargeView = NonNullable<EntryView['charge']>
 export type FactsView = NonNullable<EntryView['facts']>
 export type CallView = ReplyOf<'calls'>['calls'][number]
+export type CallsOverTimeReply = ReplyOf<'calls/over-time'>
 export type CallerView = NonNullable<CallView['caller']>
 export type ExplanationView = CallView['explanation']
 export type RoutingView = NonNullable<ExplanationView['routing']>

@@ -17,22 +17,7 @@ export interface KeptCallsQuery extends CallQuery {
 /** Returns a page of kept calls, newest first. Throws a `RangeError` or `TypeError` if the query is invalid. */
 export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {}): Promise<CallPage> {
   const limit = readLimit(query.limit)
-  const { conditions, parameters, addEqual, addOneOf, addTimes, where } = createConditions()
-  const { account, appId, credentialId, model, outcome, requestId, status } = query
-  if (query.ids !== undefined) addOneOf('id', query.ids)
-  if (status !== undefined && !Number.isInteger(status))
-    throw invalidInput({ field: 'status' }, 'must be an integer')
-  addEqual({
-    account,
-    credential_id: credentialId,
-    app_id: appId,
-    model,
-    request_id: requestId,
-    outcome,
-    status: status === undefined ? undefined : BigInt(status),
-  })
-  if (query.problems === true || isFailure(query)) conditions.push('is_problem = 1')
-  addTimes('at', query)
+  const { conditions, parameters, where } = callConditions(query)
   if (query.after !== undefined) {
     const [, lastAt, lastSeq] = CURSOR_PATTERN.exec(query.after) ?? []
     if (lastAt === undefined || lastSeq === undefined) {
@@ -50,6 +35,28 @@ export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {
   const calls = rows.slice(0, limit).map(readCall)
   const last = rows[limit - 1]
   return rows.length > limit && last !== undefined ? { calls, next: readPosition(last) } : { calls }
+}
+
+/** The conditions of all filters but the page. */
+export function callConditions(query: KeptCallsQuery): ReturnType<typeof createConditions> {
+  const built = createConditions()
+  const { conditions, addEqual, addOneOf, addTimes } = built
+  const { account, appId, credentialId, model, outcome, requestId, status } = query
+  if (query.ids !== undefined) addOneOf('id', query.ids)
+  if (status !== undefined && !Number.isInteger(status))
+    throw invalidInput({ field: 'status' }, 'must be an integer')
+  addEqual({
+    account,
+    credential_id: credentialId,
+    app_id: appId,
+    model,
+    request_id: requestId,
+    outcome,
+    status: status === undefined ? undefined : BigInt(status),
+  })
+  if (query.problems === true || isFailure(query)) conditions.push('is_problem = 1')
+  addTimes('at', query)
+  return built
 }
 
 /**

@@ -137,6 +137,25 @@ const rows: Readonly<Record<FunctionName, Row>> = {
     free: ['model', 'requestId', 'status', 'outcome', 'problems', 'from', 'to', 'after', 'limit'],
   },
   'calls.find': { args: () => ['c', { account: ALICE }], whose: ['account'], optional: [1] },
+  'calls.overTime': {
+    args: () => [
+      {
+        times: [0, 1_000],
+        by: 'outcome',
+        rank: 'failures',
+        account: ALICE,
+        appId: 'notes',
+        credentialId: 'k',
+        model: 'acme/fast',
+        requestId: 'r',
+        status: 200,
+        outcome: 'completed',
+        problems: true,
+      },
+    ],
+    whose: ['account', 'appId', 'credentialId'],
+    free: ['by', 'rank', 'model', 'requestId', 'status', 'outcome', 'problems'],
+  },
   'audit.list': {
     optional: [0],
     args: () => [{ by: 'operator', noun: 'limit', subjectId: 'l', account: ALICE, ...times, limit: 5 }],

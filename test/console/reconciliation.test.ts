@@ -90,7 +90,7 @@ describe("the console's spend report", () => {
     'over time, split by "%s", adds up to the same report in every zone and range',
     async (by) => {
       for (const range of ['hour', 'day', 'week', 'month', 'quarter', 'year']) {
-        for (const filter of [{}, { account: 'alice' }, { model: 'acme/fast' }]) {
+        for (const filter of filters.slice(0, 2)) {
           const query = new URLSearchParams({ range, zone: 'Asia/Kathmandu', ...filter, ...(by && { by }) })
           const { json } = await bench
             .as(operator)

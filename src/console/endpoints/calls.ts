@@ -11,10 +11,8 @@ import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
 import { callParts, explanationView } from '../serving/views.js'
 import { callFilters, pageFilters } from './entries.js'
 
-const filterSchema = z.strictObject({
-  ...callFilters,
-  /** Only the call with this id: that of its reply, if a route was tried. */
-  id: nameSchema.optional(),
+/** Filters of how a call ended. */
+export const endFilters = {
   status: z
     .string()
     .regex(/^[1-9]\d\d$/, 'must be an HTTP status, such as 502')
@@ -24,6 +22,13 @@ const filterSchema = z.strictObject({
   outcome: nameSchema.optional(),
   /** Only calls that did not complete, or that completed without a charge. */
   problems: z.enum(['true', 'false']).optional(),
+}
+
+const filterSchema = z.strictObject({
+  ...callFilters,
+  /** Only the call with this id: that of its reply, if a route was tried. */
+  id: nameSchema.optional(),
+  ...endFilters,
 })
 type Filters = z.infer<typeof filterSchema>
 

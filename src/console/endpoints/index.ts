@@ -2,6 +2,7 @@ import { accountEndpoints } from './accounts.js'
 import { appEndpoints } from './apps.js'
 import { auditEndpoints } from './audit.js'
 import { callEndpoints } from './calls.js'
+import { callsOverTimeEndpoints } from './calls-over-time.js'
 import { catalogueEndpoints } from './catalogue.js'
 import { connectedAppEndpoints } from './connected-apps.js'
 import { entryEndpoints } from './entries.js'
@@ -30,6 +31,7 @@ export const endpoints = [
   ...spendOverTimeEndpoints,
   ...entryEndpoints,
   ...callEndpoints,
+  ...callsOverTimeEndpoints,
   ...accountEndpoints,
   ...keyEndpoints,
   ...appEndpoints,

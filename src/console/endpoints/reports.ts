@@ -132,7 +132,7 @@ export function namerOf(by: Query['by'], admin: Admin): Namer {
 
 /** Returns the display names of keys: names of apps, or labels of credentials. */
 export async function namesOf(
-  by: Query['by'],
+  by: string,
   keys: readonly (string | undefined)[],
   admin: Admin,
 ): Promise<ReadonlyMap<string, string | undefined>> {

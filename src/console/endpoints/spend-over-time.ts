@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { present } from '../../base/present.js'
 import { nameSchema } from '../../rules/schemas.js'
-import { type Column, csvHeader, csvLine } from '../serving/csv.js'
+import { type Column, csvLines } from '../serving/csv.js'
 import { type Context, get } from '../serving/endpoint.js'
 import { rangeSchema, stepsOf } from '../serving/time-steps.js'
 import { accountOf } from '../serving/viewer.js'
@@ -55,16 +55,11 @@ export const spendOverTimeEndpoints = [
     const { by } = query
     const lines =
       by === undefined
-        ? linesOf(stepColumns, reply.steps.toReversed())
-        : linesOf(partColumns(by), partRows(reply).toReversed())
+        ? csvLines(stepColumns, reply.steps.toReversed())
+        : csvLines(partColumns(by), partRows(reply).toReversed())
     return { csv: { fileName: 'spend-over-time.csv', lines } }
   }),
 ]
-
-async function* linesOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): AsyncGenerator<string> {
-  yield csvHeader(columns)
-  for (const row of rows) yield csvLine(columns, row)
-}
 
 function partRows({ groups, parts, steps }: Reply) {
   return parts.map(({ step, group, ...figures }) => {

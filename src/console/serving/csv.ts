@@ -24,6 +24,15 @@ export function csvHeader<Row>(columns: readonly Column<Row>[]): string {
   return `${columns.map(({ name }) => name).join(',')}\r\n`
 }
 
+/** The header and these rows. */
+export async function* csvLines<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): AsyncGenerator<string> {
+  yield csvHeader(columns)
+  for (const row of rows) yield csvLine(columns, row)
+}
+
 /** A list of rows, and the position of the next one unless it is the last. */
 interface CsvPage<Row> {
   readonly rows: readonly Row[]

@@ -60,7 +60,7 @@ afterAll(() => visit?.close())
 async function go(page: Page, path: string): Promise<void> {
   await page.goto(`${visit.stage.consoleUrl}#/${path}`)
   await isOpen(page)
-  await page.locator('.loading').waitFor({ state: 'detached' })
+  await page.locator('#page:not(:has(.loading))').waitFor()
 }
 
 describe.each(['light', 'dark'] as const)('in %s mode, the console', (colorScheme) => {

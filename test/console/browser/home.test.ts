@@ -28,7 +28,7 @@ async function followLinks(page: Page): Promise<readonly string[]> {
     .evaluateAll((links) => [...new Set(links.map((link) => link.getAttribute('href') ?? ''))])
   for (const href of hrefs.filter((one) => one.startsWith('#'))) {
     await page.goto(`${visit.stage.consoleUrl}${href}`)
-    await page.locator('.loading').waitFor({ state: 'detached' })
+    await page.locator('#page:not(:has(.loading))').waitFor()
     const title = await page.getByRole('heading', { level: 1 }).textContent()
     expect(title, href).not.toMatch(/no such page/)
     const isEmptyAtFirst = /^#\/(live|calls\?view=problems)/.test(href)

@@ -136,7 +136,7 @@ async function show(page: Page, stage: Stage, path: string): Promise<void> {
   await page.goto(`${stage.consoleUrl}#/${path}`)
   await page.reload()
   await page.locator('h1').waitFor()
-  await page.locator('.loading').waitFor({ state: 'detached' })
+  await page.locator('#page:not(:has(.loading))').waitFor()
   if (path === 'playground') await talk(page)
   if (path === 'calls')
     await page

@@ -27,7 +27,7 @@ async function goTo(page: Page, text: string): Promise<string> {
   await searchOf(page).getByRole('option').first().waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
-  await page.locator('.loading').waitFor({ state: 'detached' })
+  await page.locator('#page:not(:has(.loading))').waitFor()
   return placeOf(page)
 }
 

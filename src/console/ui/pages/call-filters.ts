@@ -42,9 +42,9 @@ export function entriesQuestionOf(query: Place['query'], isPayments: boolean) {
   return { ...questionOf(query), payments: isPayments ? ('true' as const) : undefined }
 }
 
-/** Returns the query of calls that ended. */
+/** Returns the query of calls that ended, at any time. */
 export function keptQuestionOf(query: Place['query'], isProblems: boolean) {
-  const { sessionId: _, reference: __, entryId: ___, ...question } = questionOf(query)
+  const { sessionId: _, reference: __, entryId: ___, from: ____, to: _____, ...question } = questionOf(query)
   const { id, outcome, status } = query
   return { ...question, id, status, outcome, problems: isProblems ? ('true' as const) : undefined }
 }

@@ -10,7 +10,7 @@ import { CallDetail, EndBadge } from '../parts/call-detail.js'
 import { daySpecs, Filters, setSpecs, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { Table } from '../parts/table.js'
+import { Table, TableHead } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { Amount } from '../parts/values.js'
 import {
@@ -18,7 +18,6 @@ import {
   callSpec,
   entriesQuestionOf,
   entrySpec,
-  keptQuestionOf,
   keySpec,
   questionOf,
   referenceSpec,
@@ -39,24 +38,12 @@ const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
 export function Calls({ query }: CallsProps) {
   const view = VIEWS.find(({ value }) => value === query.view)?.value ?? 'ledger'
   const isPayments = view === 'payments'
-  const csv =
-    view === 'ledger' || isPayments
-      ? pathOf('entries.csv', entriesQuestionOf(query, isPayments))
-      : view === 'events'
-        ? undefined
-        : pathOf('calls.csv', keptQuestionOf(query, view === 'problems'))
   return (
     <>
       <PageHead
         title="Calls"
-        lead="The entries of the ledger, and how calls ended, refusals and failures included. Times and days are in UTC."
-      >
-        {csv !== undefined && (
-          <a class="button" href={csv} download>
-            Download CSV
-          </a>
-        )}
-      </PageHead>
+        lead="The entries of the ledger, and how calls ended, refusals and failures included."
+      />
       <div class="toolbar">
         <Choice label="Show" options={VIEWS} value={view} onChange={(view) => changeQuery({ view })} />
       </div>
@@ -113,7 +100,15 @@ function Ledger({ query, isPayments }: CallsProps & { isPayments: boolean }) {
                 )}
               </Empty>
             ) : (
-              <EntryTable entries={entries} query={query} reload={calls.reload} />
+              <>
+                <TableHead
+                  title={isPayments ? 'Payments' : 'Entries'}
+                  count={undefined}
+                  csv={pathOf('entries.csv', question)}
+                />
+                <p class="hint">Times and days are in UTC.</p>
+                <EntryTable entries={entries} query={query} reload={calls.reload} />
+              </>
             )}
             <Pager pages={pages} next={next} />
           </>

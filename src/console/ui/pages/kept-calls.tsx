@@ -1,4 +1,5 @@
 import type { CallView } from '../../protocol.js'
+import { pathOf } from '../base/api.js'
 import { formatDuration } from '../base/format.js'
 import { useLoad } from '../base/use-load.js'
 import { Id, Time } from '../parts/basics.js'
@@ -7,8 +8,10 @@ import type { FieldSpec } from '../parts/fields.js'
 import { daySpecs, Filters, setSpecs, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { Table } from '../parts/table.js'
+import { rangeQueryOf } from '../parts/steps.js'
+import { Table, TableHead } from '../parts/table.js'
 import { Amount } from '../parts/values.js'
+import { CallChart, CallChartChoices, ChosenStep, chosenStep, countOf, useCallChart } from './call-chart.js'
 import { type CallsProps, callSpec, idSpec, keptQuestionOf, keySpec } from './call-filters.js'
 import { Incidents } from './events.js'
 
@@ -19,9 +22,20 @@ const endSpecs: readonly FieldSpec[] = [
 
 /** How calls ended, in all processes. */
 export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: boolean }) {
-  const question = keptQuestionOf(query, isProblems)
+  const chart = useCallChart(query, isProblems)
+  const { zone } = rangeQueryOf(query)
+  const step = chosenStep(query, chart.data)
+  // All calls that are kept, unless a time was chosen.
+  const hasTime = ['range', 'fromDay', 'toDay', 'at'].some((name) => query[name])
+  const steps = chart.data?.steps
+  const times = hasTime ? { from: (step ?? steps?.[0])?.from, to: (step ?? steps?.at(-1))?.to } : {}
+  const question = { ...keptQuestionOf(query, isProblems), ...times }
   const pages = usePages(question)
-  const calls = useLoad('calls', { ...question, after: pages.after })
+  const calls = useLoad(
+    'calls',
+    { ...question, after: pages.after },
+    { isOff: hasTime && steps === undefined },
+  )
   const specs = useSubjectSpecs()
   const isNarrowed = Object.entries(question).some(
     ([name, value]) => name !== 'problems' && value !== undefined,
@@ -33,6 +47,17 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
         specs={[...specs, keySpec, callSpec, ...endSpecs, ...daySpecs, ...setSpecs(query, [idSpec])]}
         query={query}
       />
+      <CallChartChoices query={query} isProblems={isProblems} />
+      <Listing what="the chart" loaded={chart}>
+        {(reply) => (
+          <>
+            {reply.calls > 0 && !query.id && (
+              <CallChart query={query} isProblems={isProblems} reply={reply} />
+            )}
+            <ChosenStep reply={reply} step={step} />
+          </>
+        )}
+      </Listing>
       <Listing what="calls" loaded={calls}>
         {({ calls: found, next }) => (
           <>
@@ -43,7 +68,14 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
                   : 'Calls appear here when they end, including those that were refused.'}
               </Empty>
             ) : (
-              <KeptCallTable calls={found} query={query} />
+              <>
+                <TableHead
+                  title={isProblems ? 'Problems' : 'Calls'}
+                  count={countOf(chart.data, step, hasTime)}
+                  csv={pathOf('calls.csv', question)}
+                />
+                <KeptCallTable calls={found} query={query} zone={zone} />
+              </>
             )}
             <Pager pages={pages} next={next} />
           </>
@@ -54,7 +86,10 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
   )
 }
 
-export function KeptCallTable({ calls, query: { call, id } }: CallsProps & { calls: readonly CallView[] }) {
+/** In UTC, unless a time zone is given. */
+export function KeptCallTable(props: CallsProps & { calls: readonly CallView[]; zone?: string }) {
+  const { calls, zone } = props
+  const { call, id } = props.query
   const opened = calls.find(({ key, requestId }) => key === id || (call && requestId === call))
   return (
     <Table
@@ -63,7 +98,7 @@ export function KeptCallTable({ calls, query: { call, id } }: CallsProps & { cal
       keyOf={({ key }) => key}
       openKey={opened?.key}
       columns={[
-        { head: 'Time', cell: ({ at }) => <Time at={at} /> },
+        { head: 'Time', cell: ({ at }) => <Time at={at} {...(zone !== undefined && { zone })} /> },
         { head: 'Ended', cell: ({ explanation }) => <EndBadge of={explanation} /> },
         { head: 'Model', cell: ({ askedModel, facts }) => <Id of={facts?.model ?? askedModel} /> },
         { head: 'Account', cell: ({ account }) => account ?? '–' },

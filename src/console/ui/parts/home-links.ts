@@ -6,5 +6,5 @@ export function spendSince(from: number): string {
 }
 
 export function problemsSince(from: number, outcome?: string): string {
-  return hrefOf('calls', { view: 'problems', fromDay: dayOf(from), outcome })
+  return hrefOf('calls', { view: 'problems', fromDay: dayOf(from), zone: 'UTC', outcome })
 }

@@ -13,7 +13,9 @@ export function RangeChoice({ query }: { query: Place['query'] }) {
         label="Time"
         options={RANGES}
         value={hasDays ? undefined : range}
-        onChange={(value) => changeQuery({ range: value, fromDay: undefined, toDay: undefined })}
+        onChange={(value) =>
+          changeQuery({ range: value, fromDay: undefined, toDay: undefined, at: undefined })
+        }
       />
       {ownZone() !== 'UTC' && (
         <Choice

@@ -131,11 +131,11 @@ export function Table<Row>({
 }
 
 /** The heading of a table, with the number of its rows and the address of its file. */
-export function TableHead({ title, count, csv }: { title: string; count: number; csv: string }) {
+export function TableHead({ title, count, csv }: { title: string; count: number | undefined; csv: string }) {
   return (
     <div class="table-head">
       <h2>
-        {title} <span class="count">{formatCount(count)}</span>
+        {title} {count !== undefined && <span class="count">{formatCount(count)}</span>}
       </h2>
       <a class="button quiet" href={csv} download>
         Download CSV<span class="unseen"> {title}</span>
