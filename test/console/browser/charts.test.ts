@@ -101,7 +101,7 @@ describe("the console's chart of spend", { timeout: 120_000 }, () => {
       await plot.press('End')
       return plot.getAttribute('aria-valuetext')
     }
-    await page.getByRole('button', { name: 'Calls', exact: true }).click()
+    await page.getByRole('group', { name: 'Show' }).getByRole('button', { name: 'Calls' }).click()
     await page.getByRole('button', { name: '12 months' }).click()
     const month = new Date().toISOString().slice(0, 7)
     const ofMonth = entries.filter(({ at }) => new Date(at).toISOString().startsWith(month))
@@ -118,7 +118,15 @@ describe("the console's chart of spend", { timeout: 120_000 }, () => {
     const { page } = await openChart('by=model&zone=UTC')
     const rows = page.getByRole('table', { name: 'Spend by day and model, in credits' }).locator('tbody tr')
     const cells = await rows.evaluateAll((found) =>
-      found.map((row) => [...row.children].map((cell) => cell.textContent ?? '')),
+      found.map((row) =>
+        [...row.children].map(
+          (cell) =>
+            // The title of an amount is exact.
+            cell.querySelector('.amount')?.getAttribute('title')?.replace(' credits', '') ??
+            cell.textContent ??
+            '',
+        ),
+      ),
     )
     expect(cells.map(([day]) => day)).toEqual(
       Array.from({ length: 30 }, (_, day) => dayIn('UTC', Date.now() - day * DAY_MS)),

@@ -97,7 +97,13 @@ async function tableOf(by: string): Promise<Map<string, readonly string[]>> {
   const rows = page.getByRole('table', { name: `Spend by ${by}` }).locator('tbody tr, tfoot tr')
   const cells = await rows.evaluateAll((found) =>
     found.map((row) =>
-      [...row.children].map((cell) => (cell.querySelector('code') ?? cell).textContent ?? ''),
+      [...row.children].map(
+        (cell) =>
+          // The title of an amount is exact.
+          cell.querySelector('.amount')?.getAttribute('title')?.replace(' credits', '') ??
+          (cell.querySelector('code') ?? cell).textContent ??
+          '',
+      ),
     ),
   )
   return new Map(

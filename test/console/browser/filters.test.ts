@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openVisit, type Visit } from './visit.js'
+import { openVisit, unfoldFilters, type Visit } from './visit.js'
 
 let visit: Visit
 
@@ -18,6 +18,7 @@ describe('a filter in the console', { timeout: 120_000 }, () => {
       ['Session', 'calls?view=events', 'Calls'],
       ['Model', 'models', 'Models'],
     ] as const) {
+      if (field === 'Session') await unfoldFilters(page)
       await page.getByLabel(field, { exact: true }).focus()
       await page.keyboard.type('half')
       await page.evaluate(`location.hash = '#/${next}'`)
@@ -34,6 +35,7 @@ describe('a filter in the console', { timeout: 120_000 }, () => {
     async (next) => {
       const page = await visit.open('operator', 'calls')
       const field = page.getByLabel('Session', { exact: true })
+      await unfoldFilters(page)
       await field.focus()
       await page.keyboard.type('half')
       await page.evaluate(`location.hash = '#/${next}'; document.activeElement.blur()`)
@@ -46,6 +48,7 @@ describe('a filter in the console', { timeout: 120_000 }, () => {
   it('keeps the typed text while the page cannot learn who is signed in', async () => {
     const page = await visit.open('operator', 'calls')
     const field = page.getByLabel('Session', { exact: true })
+    await unfoldFilters(page)
     await field.focus()
     await page.keyboard.type('half')
     await page.route('**/api/me', (route) => route.abort())

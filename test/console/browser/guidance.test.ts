@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openVisit, say, streamOf, type Visit } from './visit.js'
+import { openVisit, say, streamOf, unfoldFilters, type Visit } from './visit.js'
 
 let visit: Visit
 let page: Page
@@ -221,6 +221,7 @@ describe("the console's pages", { timeout: 120_000 }, () => {
       await sent.text()
     }
     await visitPage('Calls')
+    await unfoldFilters(page)
     const request = page.getByLabel('Request id')
     await request.fill('call-3')
     await request.press('Enter')
@@ -243,7 +244,7 @@ describe("the console's pages", { timeout: 120_000 }, () => {
     await visit.stage.admin.accounts.credit({ account: 'rich', amount: '9223372.0365' })
     await visitPage('Accounts')
     const row = page.getByRole('row', { name: /^rich/ })
-    expect(await row.getByRole('cell').first().textContent()).toBe('9223372.0365')
+    expect(await row.getByRole('cell').first().textContent()).toBe('9223372.036500')
     expect(await row.getByRole('cell').first().locator('.amount-thousand').count()).toBe(2)
   })
 
@@ -282,7 +283,7 @@ describe("the console's pages", { timeout: 120_000 }, () => {
     await visitPage('Live')
     await page.getByRole('heading', { name: 'In flight here: 1' }).waitFor()
     const held = page.getByRole('table', { name: /^Held by calls in other processes/ }).locator('tbody tr')
-    expect(await held.allTextContents()).toEqual(['elsewherebob–0.531 Jan 2026, 12:30:00'])
+    expect(await held.allTextContents()).toEqual(['elsewherebob–0.50000031 Jan 2026, 12:30:00'])
     await page.unroute('**/api/live')
   })
 

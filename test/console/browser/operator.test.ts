@@ -1,6 +1,6 @@
 import type { Locator, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openVisit, say, streamOf, type Visit } from './visit.js'
+import { openVisit, say, streamOf, unfoldFilters, type Visit } from './visit.js'
 
 let visit: Visit
 let page: Page
@@ -209,6 +209,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
     await page.goto(`${consoleUrl}#/calls?view=problems`)
     const row = page.getByRole('row', { name: /model_not_found, 404.*acme\/none.*carol.*Night job.* ms/ })
     await row.first().waitFor()
+    await unfoldFilters(page)
     await page.getByLabel('Status').fill('418')
     await page.getByLabel('Status').press('Enter')
     await page.getByText('No call matches these filters.').waitFor()

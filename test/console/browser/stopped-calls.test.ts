@@ -51,7 +51,7 @@ describe('a call stopped in the playground', { timeout: 120_000 }, () => {
     await last('[data-cost="0.00000585"]').waitFor()
     await held.waitFor({ state: 'detached' })
     await last('.cost').getByRole('link', { name: 'Find it in Calls' }).click()
-    await page.locator('tr.is-open').getByText('0.00000585').first().waitFor()
+    await page.locator('tr.is-open').getByTitle('0.00000585 credits').first().waitFor()
   })
 
   it.each<[string, string, (route: Route, body: string) => Promise<void>]>([

@@ -66,6 +66,11 @@ export async function isOpen(page: Page): Promise<void> {
   await page.getByText('Loading the console').waitFor({ state: 'detached' })
 }
 
+/** Shows the filters that fold away. */
+export async function unfoldFilters(page: Page): Promise<void> {
+  await page.getByText('More filters').click()
+}
+
 /** Collects script errors and violations of the page's policy. Tests check error replies themselves. */
 export function listen(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(error.message))

@@ -24,6 +24,19 @@ export function formatTime(at: number, zone?: string): string {
   }
 }
 
+const ROUNDED_PLACES = 6
+const SMALLEST = '0.000001'
+
+/** Rounds an exact decimal to six places. One that is not 0 never becomes 0. */
+export function roundedAmount(value: string): string {
+  const [, sign = '', whole = '0', places = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(value) ?? []
+  const kept = BigInt(whole + places.padEnd(ROUNDED_PLACES, '0').slice(0, ROUNDED_PLACES))
+  const rounded = kept + ((places[ROUNDED_PLACES] ?? '0') >= '5' ? 1n : 0n)
+  if (rounded === 0n && /[1-9]/.test(value)) return sign === '' ? `< ${SMALLEST}` : `> -${SMALLEST}`
+  const digits = String(rounded).padStart(ROUNDED_PLACES + 1, '0')
+  return `${sign}${digits.slice(0, -ROUNDED_PLACES)}.${digits.slice(-ROUNDED_PLACES)}`
+}
+
 /** The reader's time zone. */
 export const ownZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
 

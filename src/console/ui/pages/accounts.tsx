@@ -139,16 +139,32 @@ export function Accounts({ query }: { query: Place['query'] }) {
                 caption="Accounts"
                 rows={found}
                 keyOf={({ id }) => id}
+                isPage={next !== undefined || pages.number > 1}
                 columns={[
-                  { head: 'Account', cell: ({ id }) => <Id of={id} /> },
+                  { head: 'Account', cell: ({ id }) => <Id of={id} />, sortBy: ({ id }) => id },
                   {
                     head: 'Available',
                     isNumber: true,
+                    sortBy: ({ available }) => available,
                     cell: ({ available }) => <Amount value={available} />,
                   },
-                  { head: 'On hold', isNumber: true, cell: ({ held }) => <Amount value={held} /> },
-                  { head: 'Posted', isNumber: true, cell: ({ posted }) => <Amount value={posted} /> },
-                  { head: 'Opened', cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  {
+                    head: 'On hold',
+                    isNumber: true,
+                    sortBy: ({ held }) => held,
+                    cell: ({ held }) => <Amount value={held} />,
+                  },
+                  {
+                    head: 'Posted',
+                    isNumber: true,
+                    sortBy: ({ posted }) => posted,
+                    cell: ({ posted }) => <Amount value={posted} />,
+                  },
+                  {
+                    head: 'Opened',
+                    sortBy: ({ createdAt }) => createdAt,
+                    cell: ({ createdAt }) => <Time at={createdAt} />,
+                  },
                   {
                     head: 'State',
                     cell: ({ suspendedAt }) =>

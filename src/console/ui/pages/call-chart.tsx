@@ -85,7 +85,7 @@ export function CallChart(props: { query: Place['query']; isProblems: boolean; r
   return (
     <>
       <p class="hint">
-        {rangeText(reply, times)}: {formatCount(isProblems ? reply.failures : reply.calls)} calls
+        {rangeText(reply, times)}: {callsText(isProblems ? reply.failures : reply.calls)}
         {isProblems ? '' : `, ${formatCount(reply.failures)} of which`} failed, were refused, or were left by
         their clients
         {reply.before !== undefined && (
@@ -128,12 +128,14 @@ export function CallChart(props: { query: Place['query']; isProblems: boolean; r
           csv={pathOf('calls/over-time.csv', question)}
         />
         <Table
+          isOneLine
           caption={`Calls by ${name}`}
           rows={steps.toReversed()}
           keyOf={({ from }) => String(from)}
           columns={[
             {
               head: capitalized(name),
+              sortBy: ({ from }) => from,
               cell: (step) => (
                 <a href={hrefOf('calls', { ...query, at: String(step.from) })}>
                   {stepText(reply, step).title}
@@ -149,6 +151,8 @@ export function CallChart(props: { query: Place['query']; isProblems: boolean; r
     </>
   )
 }
+
+const callsText = (count: number): string => (count === 1 ? '1 call' : `${formatCount(count)} calls`)
 
 /** How many calls the table below has. Undefined if it may have others than the chart. */
 export function countOf(reply: CallsOverTimeReply | undefined, step: Step | undefined, hasTime: boolean) {
@@ -252,15 +256,21 @@ function beforeOf({ before, steps }: CallsOverTimeReply, measure: Measure): Char
   )
 }
 
-const columnOf = ({ name, figureAt }: ChartSeries): Column<Step> => ({
+const columnOf = ({ name, figureAt, values }: ChartSeries): Column<Step> => ({
   head: name,
   isNumber: true,
+  sortBy: ({ step }) => values[step],
   cell: ({ step }) => figureAt(step),
 })
 
 const ALL_COLUMNS: readonly Column<Step>[] = [
-  { head: 'Calls', isNumber: true, cell: ({ calls }) => formatCount(calls) },
-  { head: 'Failures', isNumber: true, cell: ({ failures }) => formatCount(failures) },
+  { head: 'Calls', isNumber: true, sortBy: ({ calls }) => calls, cell: ({ calls }) => formatCount(calls) },
+  {
+    head: 'Failures',
+    isNumber: true,
+    sortBy: ({ failures }) => failures,
+    cell: ({ failures }) => formatCount(failures),
+  },
   ...(['firstTokenMs', 'durationMs'] as const).flatMap((of): readonly Column<Step>[] => {
     const name = of === 'durationMs' ? 'Duration' : 'First token'
     const text = (ms: number | undefined) => (ms === undefined ? '–' : formatDuration(ms))

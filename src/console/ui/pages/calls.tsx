@@ -152,6 +152,7 @@ function EntryTable(props: CallsProps & { entries: readonly EntryView[]; reload:
   const opened = entries.find(({ id, facts }) => id === entry || (call && facts?.requestId === call))
   return (
     <Table
+      isOneLine
       caption="Entries of the ledger, newest first"
       rows={entries}
       keyOf={({ id }) => id}

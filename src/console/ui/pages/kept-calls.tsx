@@ -74,7 +74,12 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
                   count={countOf(chart.data, step, hasTime)}
                   csv={pathOf('calls.csv', question)}
                 />
-                <KeptCallTable calls={found} query={query} zone={zone} />
+                <KeptCallTable
+                  calls={found}
+                  query={query}
+                  zone={zone}
+                  isPage={next !== undefined || pages.number > 1}
+                />
               </>
             )}
             <Pager pages={pages} next={next} />
@@ -87,16 +92,20 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
 }
 
 /** In UTC, unless a time zone is given. */
-export function KeptCallTable(props: CallsProps & { calls: readonly CallView[]; zone?: string }) {
-  const { calls, zone } = props
+export function KeptCallTable(
+  props: CallsProps & { calls: readonly CallView[]; zone?: string; isPage?: boolean },
+) {
+  const { calls, zone, isPage = true } = props
   const { call, id } = props.query
   const opened = calls.find(({ key, requestId }) => key === id || (call && requestId === call))
   return (
     <Table
+      isOneLine
       caption="Calls, newest first"
       rows={calls}
       keyOf={({ key }) => key}
       openKey={opened?.key}
+      isPage={isPage}
       columns={[
         { head: 'Time', cell: ({ at }) => <Time at={at} {...(zone !== undefined && { zone })} /> },
         { head: 'Ended', cell: ({ explanation }) => <EndBadge of={explanation} /> },
@@ -106,24 +115,28 @@ export function KeptCallTable(props: CallsProps & { calls: readonly CallView[]; 
           head: 'Key',
           cell: ({ caller, facts }) => {
             const owner = facts ?? caller
-            return owner?.credentialLabel ?? <Id of={owner?.credentialId} />
+            const label = owner?.credentialLabel
+            return label === undefined ? <Id of={owner?.credentialId} /> : <span title={label}>{label}</span>
           },
         },
         { head: 'App', cell: ({ caller, facts }) => <Id of={(facts ?? caller)?.appId} /> },
         {
           head: 'First token',
           isNumber: true,
+          sortBy: ({ explanation }) => explanation.firstTokenMs,
           cell: ({ explanation: { firstTokenMs } }) =>
             firstTokenMs === undefined ? '–' : formatDuration(firstTokenMs),
         },
         {
           head: 'Duration',
           isNumber: true,
+          sortBy: ({ explanation }) => explanation.durationMs,
           cell: ({ explanation }) => formatDuration(explanation.durationMs),
         },
         {
           head: 'Charge',
           isNumber: true,
+          sortBy: ({ charge }) => charge?.cost,
           cell: ({ charge }) => (charge === undefined ? '–' : <Amount value={charge.cost} />),
         },
       ]}

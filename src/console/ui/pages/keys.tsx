@@ -223,12 +223,21 @@ export function Keys({ query }: { query: Place['query'] }) {
                 caption="Keys and access tokens"
                 rows={credentials}
                 keyOf={({ credentialId }) => credentialId}
+                isPage={next !== undefined || pages.number > 1}
                 columns={[
                   { head: 'Key', cell: (key) => <KeyName of={key} /> },
-                  { head: 'Account', cell: (key) => key.account },
+                  { head: 'Account', cell: (key) => key.account, sortBy: (key) => key.account },
                   { head: 'Acts as', cell: (key) => <KeyRole of={key} /> },
-                  { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
-                  { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+                  {
+                    head: 'Made',
+                    sortBy: ({ createdAt }) => createdAt,
+                    cell: ({ createdAt }) => <Time at={createdAt} />,
+                  },
+                  {
+                    head: 'Last used',
+                    sortBy: ({ lastUsedAt }) => lastUsedAt,
+                    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+                  },
                   { head: 'Spent', isNumber: true, cell: ({ credentialId }) => spend(credentialId) },
                   { head: 'State', cell: (key) => <KeyState of={key} /> },
                   {

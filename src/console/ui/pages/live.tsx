@@ -161,7 +161,7 @@ const FLAWS: Readonly<Record<RouteFlaw, string>> = {
 }
 
 /** The health of routes, in columns that the page of routes has too. */
-export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
+export const healthColumns: readonly Omit<Column<RouteHealth | undefined>, 'sortBy'>[] = [
   { head: 'State', cell: (health) => <HealthBadge health={health} /> },
   {
     head: 'First token',

@@ -144,18 +144,25 @@ export function Models({ query }: { query: Place['query'] }) {
               rows={found}
               keyOf={({ id }) => id}
               columns={[
-                { head: 'Model', cell: (model) => <NamedId of={model} /> },
+                { head: 'Model', cell: (model) => <NamedId of={model} />, sortBy: ({ id }) => id },
                 {
                   head: 'Input',
                   isNumber: true,
+                  sortBy: ({ prices }) => prices?.input,
                   cell: ({ prices }) => prices?.input ?? <Badge tone="bad">no price</Badge>,
                 },
                 { head: 'Cached', isNumber: true, cell: ({ prices }) => prices?.cachedInput ?? '–' },
-                { head: 'Output', isNumber: true, cell: ({ prices }) => prices?.output ?? '–' },
+                {
+                  head: 'Output',
+                  isNumber: true,
+                  sortBy: ({ prices }) => prices?.output,
+                  cell: ({ prices }) => prices?.output ?? '–',
+                },
                 { head: 'Per call', isNumber: true, cell: ({ prices }) => prices?.request ?? '–' },
                 {
                   head: 'Context',
                   isNumber: true,
+                  sortBy: ({ contextLength }) => contextLength,
                   cell: ({ contextLength }) =>
                     contextLength === undefined ? '–' : formatCount(contextLength),
                 },

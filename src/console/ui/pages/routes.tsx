@@ -116,10 +116,12 @@ export function Routes({ query }: { query: Place['query'] }) {
                 {
                   head: 'Route',
                   cell: (route) => <RouteName of={route} />,
+                  sortBy: ({ id }) => id,
                 },
-                { head: 'Model', cell: ({ model }) => <Id of={model} /> },
+                { head: 'Model', cell: ({ model }) => <Id of={model} />, sortBy: ({ model }) => model },
                 {
                   head: 'Provider',
+                  sortBy: ({ provider }) => provider,
                   cell: ({ provider, upstreamModel }) => (
                     <>
                       {provider}: <Id of={upstreamModel} />

@@ -1,22 +1,20 @@
-import type { SpendBy, SpendOverTimeReply, SpendReply, SpendRow } from '../../protocol.js'
+import type { SpendOverTimeReply, SpendReply } from '../../protocol.js'
 import { pathOf } from '../base/api.js'
-import { capitalized, formatCount, formatDuration, formatShare } from '../base/format.js'
+import { formatCount, formatDuration } from '../base/format.js'
 import { changeQuery, hrefOf, type Place } from '../base/place.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Choice, Figure, Id, PageHead } from '../parts/basics.js'
-import { Chart, type ChartSeries } from '../parts/chart.js'
+import { Choice, Figure, PageHead } from '../parts/basics.js'
+import { Chart } from '../parts/chart.js'
 import { Before } from '../parts/comparison.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing, Notice } from '../parts/notice.js'
-import { Pager, usePages } from '../parts/pager.js'
 import { RangeChoice } from '../parts/range-choice.js'
 import { rangeQueryOf, rangeText, STEP_NAMES, stepText } from '../parts/steps.js'
-import { type Column, Table, TableHead } from '../parts/table.js'
+import { TableHead } from '../parts/table.js'
 import { Amount } from '../parts/values.js'
-
-type By = Exclude<SpendBy, 'day'>
-type Split = By | 'none'
+import { beforeOf, type Measure, type Split, seriesOf, totalOf } from './spend-series.js'
+import { Groups, StepTable } from './spend-tables.js'
 
 const SPLITS: readonly { readonly value: Split; readonly label: string }[] = [
   { value: 'none', label: 'All calls' },
@@ -26,16 +24,6 @@ const SPLITS: readonly { readonly value: Split; readonly label: string }[] = [
   { value: 'account', label: 'Account' },
   { value: 'provider', label: 'Provider' },
 ]
-
-const NONE: Readonly<Record<By, string>> = {
-  model: 'no model',
-  app: 'without an app',
-  key: 'no key',
-  account: 'no account',
-  provider: 'no provider',
-}
-
-type Measure = 'cost' | 'calls' | 'tokens'
 
 const MEASURES: readonly { readonly value: Measure; readonly label: string; readonly unit: string }[] = [
   { value: 'cost', label: 'Credits', unit: 'credits' },
@@ -206,202 +194,4 @@ function BooksLine({ books, cost }: { books: SpendReply['books']; cost: string }
       .
     </p>
   )
-}
-
-interface Figures {
-  readonly calls: number
-  readonly cost: string
-  readonly tokens: number
-}
-
-const textOf = (figures: Figures | undefined, measure: Measure): string =>
-  measure === 'cost' ? (figures?.cost ?? '0') : formatCount(figures?.[measure] ?? 0)
-
-/** The charges of each group, the largest at the bottom; or of all, in the parts of an amount or of tokens. */
-function seriesOf(reply: SpendOverTimeReply, split: Split, measure: Measure): readonly ChartSeries[] {
-  const { groups, parts, steps } = reply
-  if (split === 'none') {
-    const whole = (name: string, figures: readonly (string | number)[]): ChartSeries => ({
-      name,
-      values: figures.map(Number),
-      figureAt: (step) => {
-        const figure = figures[step]!
-        return typeof figure === 'string' ? figure : formatCount(figure)
-      },
-    })
-    const ways: Readonly<Record<Measure, () => readonly ChartSeries[]>> = {
-      cost: () => [
-        whole(
-          'Base',
-          steps.map(({ base }) => base),
-        ),
-        whole(
-          'Markup',
-          steps.map(({ markup }) => markup),
-        ),
-      ],
-      calls: () => [
-        whole(
-          'Calls',
-          steps.map(({ calls }) => calls),
-        ),
-      ],
-      tokens: () => [
-        whole(
-          'In',
-          steps.map(({ usage }) => usage.prompt),
-        ),
-        whole(
-          'Out',
-          steps.map(({ usage }) => usage.completion),
-        ),
-      ],
-    }
-    return ways[measure]()
-  }
-  const partOf = (group: number | undefined) => {
-    const own = new Map(parts.filter((part) => part.group === group).map((part) => [part.step, part]))
-    return {
-      values: steps.map((_, step) => Number(own.get(step)?.[measure] ?? 0)),
-      figureAt: (step: number) => textOf(own.get(step), measure),
-    }
-  }
-  const hasOthers = parts.some(({ group }) => group === undefined)
-  return [
-    ...groups.map(({ key, name }, group) => ({ name: name ?? key ?? NONE[split], ...partOf(group) })),
-    ...(hasOthers ? [{ name: 'All others', isRest: true, ...partOf(undefined) }] : []),
-  ]
-}
-
-function totalOf({ steps }: SpendOverTimeReply, measure: Measure): ChartSeries {
-  const figures = steps.map(({ calls, cost, usage }) => ({
-    calls,
-    cost,
-    tokens: usage.prompt + usage.completion,
-  }))
-  return {
-    name: 'Total',
-    values: figures.map((figure) => Number(figure[measure])),
-    figureAt: (step) => textOf(figures[step], measure),
-  }
-}
-
-function beforeOf({ before, steps }: SpendOverTimeReply, measure: Measure): ChartSeries | undefined {
-  if (before.total.calls === 0) return undefined
-  const own = new Map(before.steps.map((figures) => [figures.step, figures]))
-  return {
-    name: 'Period before',
-    values: steps.map((_, step) => Number(own.get(step)?.[measure] ?? 0)),
-    figureAt: (step) => textOf(own.get(step), measure),
-  }
-}
-
-type Sums = Omit<SpendRow, 'key' | 'name'>
-
-/** The figures of the chart; and of all calls, all sums. */
-function StepTable(props: { reply: SpendOverTimeReply; split: Split; measure: Measure; unit: string }) {
-  const { reply, split, measure, unit } = props
-  const name = STEP_NAMES[reply.length]
-  const rows = reply.steps.map((sums, step) => ({ ...sums, step })).toReversed()
-  const figure = ({ name, figureAt }: ChartSeries): Column<(typeof rows)[number]> => ({
-    head: name,
-    isNumber: true,
-    cell: ({ step }) => (measure === 'cost' ? <Amount value={figureAt(step)} /> : figureAt(step)),
-  })
-  const columns =
-    split === 'none'
-      ? sumColumns(reply.total)
-      : [totalOf(reply, measure), ...seriesOf(reply, split, measure)].map(figure)
-  return (
-    <Table
-      caption={split === 'none' ? `Spend by ${name}` : `Spend by ${name} and ${split}, in ${unit}`}
-      rows={rows}
-      keyOf={({ from }) => String(from)}
-      columns={[
-        {
-          head: capitalized(name),
-          cell: (step) => stepText(reply, step).title,
-          ...(split === 'none' && { foot: 'Total' }),
-        },
-        ...columns,
-      ]}
-    />
-  )
-}
-
-/** The same time in one row for each group, the most expensive first. */
-function Groups(props: {
-  reply: SpendOverTimeReply
-  by: By
-  filters: { account: string | undefined; model: string | undefined; appId: string | undefined }
-}) {
-  const { reply, by, filters } = props
-  const question = { by, ...filters, from: reply.steps[0]!.from, to: reply.steps.at(-1)!.to }
-  const pages = usePages(question)
-  const spend = useLoad('reports/spend', { ...question, after: pages.after })
-  return (
-    <Listing what={`the spend by ${by}`} loaded={spend}>
-      {({ rows, rowCount, total, next }) => (
-        <>
-          <TableHead title={`By ${by}`} count={rowCount} csv={pathOf('reports/spend.csv', question)} />
-          <Table
-            caption={`Spend by ${by}`}
-            columns={[
-              {
-                head: capitalized(by),
-                cell: (row) => (
-                  <>
-                    {row.name !== undefined && <span>{row.name} </span>}
-                    <Id of={row.key ?? NONE[by]} />
-                  </>
-                ),
-                foot: 'Total',
-              },
-              ...sumColumns(total),
-            ]}
-            rows={rows}
-            keyOf={(row) => row.key ?? ''}
-          />
-          {rowCount > rows.length && (
-            <p class="hint">
-              {rows.length} of {formatCount(rowCount)} rows, the most expensive first. The total covers all
-              rows.
-            </p>
-          )}
-          <Pager pages={pages} next={next} />
-        </>
-      )}
-    </Listing>
-  )
-}
-
-function sumColumns(total: Sums): readonly Column<Sums>[] {
-  const amount = (head: string, of: 'cost' | 'base' | 'markup'): Column<Sums> => ({
-    head,
-    isNumber: true,
-    cell: (row) => <Amount value={row[of]} />,
-    foot: <Amount value={total[of]} />,
-  })
-  const tokens = (head: string, of: 'prompt' | 'cached' | 'completion' | 'reasoning'): Column<Sums> => ({
-    head,
-    isNumber: true,
-    cell: (row) => formatCount(row.usage[of]),
-    foot: formatCount(total.usage[of]),
-  })
-  return [
-    { head: 'Calls', isNumber: true, cell: (row) => formatCount(row.calls), foot: formatCount(total.calls) },
-    amount('Charged', 'cost'),
-    amount('Base', 'base'),
-    amount('Markup', 'markup'),
-    {
-      head: 'Markup share',
-      isNumber: true,
-      cell: (row) => formatShare(row.markup, row.cost),
-      foot: formatShare(total.markup, total.cost),
-    },
-    tokens('In', 'prompt'),
-    tokens('Cached', 'cached'),
-    tokens('Out', 'completion'),
-    tokens('Reasoning', 'reasoning'),
-  ]
 }

@@ -1,5 +1,5 @@
-import { type ComponentChildren, Fragment } from 'preact'
-import { useState } from 'preact/hooks'
+import { type ComponentChildren, createContext, Fragment } from 'preact'
+import { useContext, useState } from 'preact/hooks'
 import { formatTime } from '../base/format.js'
 import { useSession } from '../base/session.js'
 
@@ -127,9 +127,20 @@ export function Badge({ tone, children }: { tone?: 'good' | 'warn' | 'bad'; chil
   return <span class={`badge ${tone ?? ''}`}>{children}</span>
 }
 
-/** An id such as `openai:acme/fast`, with places at which a line may break. */
+/** Whether a row of a table is one line. */
+export const OneLine = createContext(false)
+
+/** An id such as `openai:acme/fast`, with places at which a line may break. In one line, it may be cut off. */
 export function Id({ of }: { of: string | undefined }) {
+  const isOneLine = useContext(OneLine)
   if (of === undefined) return <>–</>
+  if (isOneLine) {
+    return (
+      <code class="id" title={of}>
+        {of}
+      </code>
+    )
+  }
   return (
     <code class="id">
       {piecesOf(of).map((part, at) => (

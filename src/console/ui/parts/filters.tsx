@@ -6,6 +6,10 @@ import { Button } from './basics.js'
 import { Field, type FieldSpec } from './fields.js'
 import { useFoundAccounts, useFoundApps } from './found.js'
 
+/** As many fields are in one line. If there are more, those after the first ones fold away. */
+const MOST_SHOWN = 5
+const FIRST_SHOWN = 4
+
 /** Fields whose values are in the address. They apply as soon as a field is left or an option is chosen. */
 export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: Place['query'] }) {
   const form = useRef<HTMLFormElement>(null)
@@ -24,6 +28,9 @@ export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: 
     changeQuery(Object.fromEntries(specs.map(({ name }) => [name, String(data.get(name) ?? '').trim()])))
   }
   const isSet = specs.some(({ name }) => (query[name] ?? '') !== '')
+  const isLong = specs.length > MOST_SHOWN
+  const shown = isLong ? specs.slice(0, FIRST_SHOWN) : specs
+  const folded = isLong ? specs.slice(FIRST_SHOWN) : []
   const clear = (): void => changeQuery(Object.fromEntries(specs.map(({ name }) => [name, undefined])))
   return (
     <form
@@ -36,13 +43,25 @@ export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: 
       }}
       onChange={apply}
     >
-      {specs.map((spec) => (
-        <Field key={spec.name} spec={spec} formId="filter" />
-      ))}
-      {isSet && (
-        <Button tone="quiet" onPress={clear}>
-          Clear filters
-        </Button>
+      <div class="filter-fields">
+        {shown.map((spec) => (
+          <Field key={spec.name} spec={spec} formId="filter" />
+        ))}
+        {isSet && (
+          <Button tone="quiet" onPress={clear}>
+            Clear filters
+          </Button>
+        )}
+      </div>
+      {folded.length > 0 && (
+        <details open={folded.some(({ name }) => (query[name] ?? '') !== '')}>
+          <summary>More filters</summary>
+          <div class="filter-fields">
+            {folded.map((spec) => (
+              <Field key={spec.name} spec={spec} formId="filter" />
+            ))}
+          </div>
+        </details>
       )}
     </form>
   )

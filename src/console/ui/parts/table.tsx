@@ -1,12 +1,15 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { formatCount } from '../base/format.js'
-import { Button } from './basics.js'
+import { Button, OneLine } from './basics.js'
+import { RoundedAmounts } from './values.js'
 
 export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
   readonly isNumber?: boolean
+  /** What the rows are sorted by if the reader chooses this column. Amounts are exact decimals. */
+  readonly sortBy?: (row: Row) => number | string | undefined
   /** The value for all rows, shown in a last row. */
   readonly foot?: ComponentChildren
 }
@@ -26,6 +29,10 @@ interface TableProps<Row> {
   readonly nameOf?: (row: Row) => string
   /** The row that is unfolded at first. */
   readonly openKey?: string | undefined
+  /** Whether other pages have more rows. The rows of one page are not sorted: they would seem to be the first of all. */
+  readonly isPage?: boolean
+  /** Whether a row is one line where there is room for columns. */
+  readonly isOneLine?: boolean
 }
 
 const PAGE_ROWS = 60
@@ -41,10 +48,15 @@ export function Table<Row>({
   detailLabel = 'Explain',
   nameOf = keyOf,
   openKey,
+  isPage = false,
+  isOneLine = false,
 }: TableProps<Row>) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const [shown, setShown] = useState(PAGE_ROWS)
-  const body = useRowFocus(rows.map(keyOf))
+  const [order, setOrder] = useState<Order>()
+  const sorter = columns.find(({ head }) => head === order?.head)?.sortBy
+  const sorted = isPage || sorter === undefined ? rows : sortRows(rows, sorter, order!.isDown)
+  const body = useRowFocus(sorted.map(keyOf))
   // Controls in its rows can take the focus. A table of figures alone must take it itself, so that it can be scrolled.
   const isFiguresAlone = actions === undefined && detail === undefined
   const width = columns.length + (actions === undefined ? 0 : 1) + (detail === undefined ? 0 : 1)
@@ -56,13 +68,28 @@ export function Table<Row>({
   return (
     <>
       <div class="table-box" {...(isFiguresAlone && { role: 'region', 'aria-label': caption, tabIndex: 0 })}>
-        <table class="table">
+        <table class={`table ${isOneLine ? 'one-line' : ''}`}>
           <caption class="unseen">{caption}</caption>
           <thead>
             <tr>
-              {columns.map(({ head, isNumber }) => (
-                <th key={head} scope="col" class={isNumber ? 'number' : ''}>
-                  {head}
+              {columns.map(({ head, isNumber, sortBy }) => (
+                <th
+                  key={head}
+                  scope="col"
+                  class={isNumber ? 'number' : ''}
+                  aria-sort={order?.head !== head ? undefined : order.isDown ? 'descending' : 'ascending'}
+                >
+                  {sortBy === undefined || isPage ? (
+                    head
+                  ) : (
+                    <button
+                      type="button"
+                      class="sort"
+                      onClick={() => setOrder((now) => nextOrder(now, head, isNumber === true))}
+                    >
+                      {head}
+                    </button>
+                  )}
                 </th>
               ))}
               {actions !== undefined && <th scope="col">Actions</th>}
@@ -70,17 +97,19 @@ export function Table<Row>({
             </tr>
           </thead>
           <tbody ref={body.element} onFocusIn={body.remember}>
-            {rows.slice(0, shown).map((row) => {
+            {sorted.slice(0, shown).map((row) => {
               const key = keyOf(row)
               const isOpen = toggled.has(key) !== (key === openKey)
               return (
                 <Fragment key={key}>
                   <tr class={isOpen ? 'is-open' : ''} data-row={key}>
-                    {columns.map((column, index) => (
-                      <Cell key={column.head} column={column} isHead={index === 0}>
-                        {column.cell(row)}
-                      </Cell>
-                    ))}
+                    <OneLine.Provider value={isOneLine}>
+                      {columns.map((column, index) => (
+                        <Cell key={column.head} column={column} isHead={index === 0}>
+                          {column.cell(row)}
+                        </Cell>
+                      ))}
+                    </OneLine.Provider>
                     {actions !== undefined && <td class="row-actions">{actions(row)}</td>}
                     {detail !== undefined && (
                       <td class="row-actions">
@@ -98,7 +127,9 @@ export function Table<Row>({
                   </tr>
                   {isOpen && detail !== undefined && (
                     <tr class="detail">
-                      <td colSpan={width}>{detail(row)}</td>
+                      <td colSpan={width}>
+                        <RoundedAmounts.Provider value={false}>{detail(row)}</RoundedAmounts.Provider>
+                      </td>
                     </tr>
                   )}
                 </Fragment>
@@ -144,19 +175,62 @@ export function TableHead({ title, count, csv }: { title: string; count: number 
   )
 }
 
+interface Order {
+  readonly head: string
+  readonly isDown: boolean
+}
+
+/** The largest numbers and the first names come first; then the others, then the order that the table had. */
+function nextOrder(now: Order | undefined, head: string, isNumber: boolean): Order | undefined {
+  if (now?.head !== head) return { head, isDown: isNumber }
+  return now.isDown === isNumber ? { head, isDown: !isNumber } : undefined
+}
+
+/** Rows without a value come last. */
+function sortRows<Row>(
+  rows: readonly Row[],
+  sortBy: NonNullable<Column<Row>['sortBy']>,
+  isDown: boolean,
+): readonly Row[] {
+  return rows.toSorted((one, other) => {
+    const [value, than] = [sortBy(one), sortBy(other)]
+    if (value === undefined || than === undefined)
+      return Number(value === undefined) - Number(than === undefined)
+    const order = typeof value === 'number' ? value - Number(than) : compareTexts(value, String(than))
+    return isDown ? -order : order
+  })
+}
+
+const DECIMAL_PATTERN = /^-?\d+(?:\.\d+)?$/
+
+/** Exact decimals by their values, and other texts by the alphabet. */
+function compareTexts(one: string, other: string): number {
+  if (!DECIMAL_PATTERN.test(one) || !DECIMAL_PATTERN.test(other)) return one.localeCompare(other)
+  const [value, than] = [nanosOf(one), nanosOf(other)]
+  return value < than ? -1 : value > than ? 1 : 0
+}
+
+function nanosOf(decimal: string): bigint {
+  const [whole = '', places = ''] = decimal.split('.')
+  return BigInt(whole + places.padEnd(9, '0'))
+}
+
 function Cell<Row>(props: { column: Column<Row>; isHead: boolean; children: ComponentChildren }) {
   const { head, isNumber } = props.column
   const className = isNumber ? 'number' : ''
+  const content = (
+    <RoundedAmounts.Provider value={isNumber === true}>{props.children}</RoundedAmounts.Provider>
+  )
   if (props.isHead) {
     return (
       <th scope="row" class={className} data-head={head}>
-        {props.children}
+        {content}
       </th>
     )
   }
   return (
     <td class={className} data-head={head}>
-      {props.children}
+      {content}
     </td>
   )
 }

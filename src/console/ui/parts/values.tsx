@@ -1,18 +1,24 @@
-import { Fragment } from 'preact'
+import { createContext, Fragment } from 'preact'
+import { useContext } from 'preact/hooks'
 import type { AppView } from '../../protocol.js'
-import { percentOf } from '../base/format.js'
+import { percentOf, roundedAmount } from '../base/format.js'
 import { Badge, Id } from './basics.js'
 
+/** Whether amounts are rounded, so that those of a column align. */
+export const RoundedAmounts = createContext(false)
+
 /**
- * An exact decimal as the server sent it: no digit is dropped or rounded. Leading zeros are dimmed, so that small amounts
- * can be compared. The commas between thousands are drawn by CSS, so copied text has none.
+ * A decimal as the server sent it: no digit is dropped or rounded, but in a column of numbers, where its title is exact. Leading zeros
+ * are dimmed, so that small amounts can be compared. The commas between thousands are drawn by CSS, so copied text has none.
  */
 export function Amount({ value, unit }: { value: string | undefined; unit?: boolean }) {
+  const isRounded = useContext(RoundedAmounts)
   if (value === undefined) return <>–</>
-  const idle = /^-?0\.0*(?=\d)/.exec(value)?.[0] ?? ''
-  const [first = '', ...thousands] = idle === '' ? value.split(THOUSANDS) : [value.slice(idle.length)]
+  const text = isRounded ? roundedAmount(value) : value
+  const idle = /^-?0\.0*(?=\d)/.exec(text)?.[0] ?? ''
+  const [first = '', ...thousands] = idle === '' ? text.split(THOUSANDS) : [text.slice(idle.length)]
   return (
-    <span class="amount">
+    <span class="amount" {...(isRounded && { title: `${value} credits` })}>
       {idle !== '' && <span class="amount-idle">{idle}</span>}
       {first}
       {thousands.map((digits, at) => (
