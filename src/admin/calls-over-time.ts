@@ -4,7 +4,7 @@ import { present } from '../base/present.js'
 import type { CallQuery } from '../contracts/index.js'
 import { idSchema, parseInput, whose } from '../rules/schemas.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
-import type { SqlDatabase } from '../sql/database.js'
+import type { Row, SqlDatabase } from '../sql/database.js'
 import { callConditions } from '../sql/read-calls.js'
 import { wholeSum } from '../sql/sums.js'
 
@@ -22,6 +22,8 @@ export interface CallsOverTimeQuery
   readonly by?: 'outcome' | 'model' | 'app' | 'key' | 'account' | 'provider'
   /** What the groups are ranked by. `'calls'` by default. */
   readonly rank?: 'calls' | 'failures'
+  /** Whether to read the latency of calls. Then at most the newest 4,000 are read, otherwise 10,000. False by default. */
+  readonly withLatency?: boolean
 }
 
 /** How kept calls ended, over time. */
@@ -34,7 +36,7 @@ export interface CallsOverTime {
   readonly parts: readonly (CallStep & { readonly group?: number })[]
   readonly calls: number
   readonly failures: number
-  /** The time of the oldest call that was counted. Present if there may be more: only the newest 20,000 of the query are. */
+  /** The time of the oldest call that was counted. Present if there may be more. */
   readonly since?: number
   /** The time of the oldest call that is kept. Absent if none is. */
   readonly oldest?: number
@@ -46,9 +48,10 @@ export interface CallStep {
   readonly calls: number
   /** The calls that did not complete, or that completed without a charge. */
   readonly failures: number
-  /** Absent if no call of the step has a first token. */
+  /** With `withLatency`. Absent if no call of the step has a first token. */
   readonly firstTokenMs?: Quantiles
-  readonly durationMs: Quantiles
+  /** With `withLatency`. */
+  readonly durationMs?: Quantiles
 }
 
 /** Half of the calls took at most `median`, and 19 of 20 at most `slow`. In whole milliseconds. */
@@ -57,7 +60,9 @@ export interface Quantiles {
   readonly slow: number
 }
 
-const MOST_CALLS = 20_000
+const MOST_CALLS = 10_000
+/** Latency is within JSON, and has to be sorted. */
+const MOST_WITH_LATENCY = 4_000
 const MOST_STEPS = 100
 const MOST_GROUPS = 7
 
@@ -76,6 +81,7 @@ const schema = z.strictObject({
   status: z.int().optional(),
   outcome: z.string().optional(),
   problems: z.boolean().optional(),
+  withLatency: z.boolean().optional(),
 })
 type By = NonNullable<CallsOverTimeQuery['by']>
 
@@ -104,44 +110,48 @@ function keyOf(by: By | undefined, engine: SqlDatabase['engine']): string {
   return `coalesce(${columns[by]}, '')`
 }
 
-/** Counts kept calls by steps of time. Reads at most {@link MOST_CALLS}, the newest ones. */
+/** Counts kept calls by steps of time. Reads a bounded number of them, the newest ones. */
 export async function readCallsOverTime(
   database: SqlDatabase,
   query: CallsOverTimeQuery,
 ): Promise<CallsOverTime> {
-  const { times, by, rank = 'calls', ...filters } = parseInput(schema, query, 'callsOverTime')
+  const {
+    times,
+    by,
+    rank = 'calls',
+    withLatency = false,
+    ...filters
+  } = parseInput(schema, query, 'callsOverTime')
   if (times.some((time, index) => index > 0 && time <= times[index - 1]!))
     throw outOfRange({ of: 'callsOverTime', field: 'times' }, 'must be in order')
   const { parameters, where } = callConditions({ ...filters, from: times[0]!, to: times.at(-1)! })
   const cell = (value: number) => `cast(?${parameters.push(BigInt(value))} as bigint)`
   const { ms } = READERS[database.engine]
+  const most = withLatency ? MOST_WITH_LATENCY : MOST_CALLS
+  const quantiles = (of: 'duration' | 'token') =>
+    withLatency ? `${quantile(of, 50)}, ${quantile(of, 95)}` : 'null, null'
   const starts = times
     .slice(0, -1)
     .map((time, step) => `(${cell(step)}, ${cell(time)}, ${cell(times[step + 1]!)})`)
+  const latency = withLatency
+    ? `${ms('durationMs')} as duration, ${ms('firstTokenMs')} as first_token`
+    : 'null, null'
   const [whole, ...rows] = await database.all({
     isReport: true,
     text: `with steps (step, from_at, to_at) as (values ${starts.join(', ')}),
-      newest as (select * from {calls} ${where()} order by at desc, seq desc limit ${MOST_CALLS}),
-      found as (select s.step, ${keyOf(by, database.engine)} as key, c.is_problem,
-          ${ms('durationMs')} as duration, ${ms('firstTokenMs')} as first_token
-        from newest c join steps s on c.at >= s.from_at and c.at < s.to_at),
-      ranked as (select key, row_number() over (order by ${rank === 'calls' ? 'count(*)' : 'sum(is_problem)'} desc, key) as place
-        from found group by key),
-      sides as (select f.*, 0 as side, '' as name from found f
-        ${by === undefined ? '' : `union all select f.*, case when r.place <= ${MOST_GROUPS} then r.place else ${MOST_GROUPS + 1} end, case when r.place <= ${MOST_GROUPS} then f.key else '' end from found f join ranked r on r.key = f.key`}),
-      placed as (select step, side, name, is_problem, duration, first_token,
-          row_number() over (partition by step, side order by duration) as duration_place,
-          count(*) over (partition by step, side) as durations,
-          row_number() over (partition by step, side, first_token is null order by first_token) as token_place,
-          count(first_token) over (partition by step, side) as tokens
-        from sides)
+      newest (at, is_problem, key, duration, first_token) as materialized (
+        select c.at, c.is_problem, ${keyOf(by, database.engine)}, ${latency}
+        from {calls} c ${where()} order by c.at desc, c.seq desc limit ${most}),
+      found as materialized (
+        select s.step, c.* from newest c join steps s on c.at >= s.from_at and c.at < s.to_at),
+      sides as (select f.*, 0 as side, '' as name from found f ${by === undefined ? '' : groupsBy(rank)}),
+      placed as (${withLatency ? PLACED : 'select * from sides'})
       select -1 as step, 0 as side, '' as name, (select count(*) from newest) as calls, 0 as failures,
         (select min(at) from newest) as duration_median, (select min(at) from {calls}) as duration_slow,
         null as token_median, null as token_slow
       union all
       select step, side, min(name), count(*), ${wholeSum('is_problem')},
-        ${quantile('duration', 'durations', 50)}, ${quantile('duration', 'durations', 95)},
-        ${quantile('token', 'tokens', 50)}, ${quantile('token', 'tokens', 95)}
+        ${quantiles('duration')}, ${quantiles('token')}
       from placed group by step, side
       order by 1, 2`,
     parameters,
@@ -159,7 +169,7 @@ export async function readCallsOverTime(
     }
   }
   const sum = (of: 'calls' | 'failures') => steps.reduce((all, step) => all + step[of], 0)
-  const isCut = readNumber(whole!, 'calls') === MOST_CALLS
+  const isCut = readNumber(whole!, 'calls') === most
   return {
     steps,
     groups,
@@ -173,20 +183,40 @@ export async function readCallsOverTime(
   }
 }
 
-/** SQL for the value below which so many percent of them are. */
-function quantile(name: 'duration' | 'token', count: string, percent: number): string {
-  const value = name === 'token' ? 'first_token' : 'duration'
-  return `max(case when ${name}_place = (${count} * ${percent} + 99) / 100 then ${value} end) as ${name}_${percent === 50 ? 'median' : 'slow'}`
+/** SQL for the calls once more, each under the place of its group. */
+function groupsBy(rank: 'calls' | 'failures'): string {
+  const order = rank === 'calls' ? 'count(*)' : 'sum(is_problem)'
+  const isNamed = `r.place <= ${MOST_GROUPS}`
+  return `union all
+        select f.*, case when ${isNamed} then r.place else ${MOST_GROUPS + 1} end, case when ${isNamed} then f.key else '' end
+        from found f
+        join (select key, row_number() over (order by ${order} desc, key) as place from found group by key) r on r.key = f.key`
 }
 
-function toStep(row: Parameters<typeof readNumber>[0]): CallStep {
-  const median = readOptionalNumber(row, 'token_median')
-  const slow = readOptionalNumber(row, 'token_slow')
+/** SQL for the places of calls by their latency, among those of their step and group. */
+const PLACED = `select *,
+          row_number() over (partition by step, side order by duration) as duration_place,
+          count(*) over (partition by step, side) as durations,
+          row_number() over (partition by step, side, first_token is null order by first_token) as token_place,
+          count(first_token) over (partition by step, side) as tokens
+        from sides`
+
+/** SQL for the value below which so many percent of them are. */
+function quantile(of: 'duration' | 'token', percent: number): string {
+  const value = of === 'token' ? 'first_token' : 'duration'
+  return `max(case when ${of}_place = (${of}s * ${percent} + 99) / 100 then ${value} end)`
+}
+
+function toStep(row: Row): CallStep {
+  const quantilesOf = (of: 'duration' | 'token'): Quantiles | undefined => {
+    const median = readOptionalNumber(row, `${of}_median`)
+    const slow = readOptionalNumber(row, `${of}_slow`)
+    return median === undefined || slow === undefined ? undefined : { median, slow }
+  }
   return {
     step: readNumber(row, 'step'),
     calls: readNumber(row, 'calls'),
     failures: readNumber(row, 'failures'),
-    durationMs: { median: readNumber(row, 'duration_median'), slow: readNumber(row, 'duration_slow') },
-    ...(median !== undefined && slow !== undefined && { firstTokenMs: { median, slow } }),
+    ...present({ durationMs: quantilesOf('duration'), firstTokenMs: quantilesOf('token') }),
   }
 }

@@ -143,6 +143,7 @@ const rows: Readonly<Record<FunctionName, Row>> = {
         times: [0, 1_000],
         by: 'outcome',
         rank: 'failures',
+        withLatency: true,
         account: ALICE,
         appId: 'notes',
         credentialId: 'k',
@@ -154,7 +155,7 @@ const rows: Readonly<Record<FunctionName, Row>> = {
       },
     ],
     whose: ['account', 'appId', 'credentialId'],
-    free: ['by', 'rank', 'model', 'requestId', 'status', 'outcome', 'problems'],
+    free: ['by', 'rank', 'withLatency', 'model', 'requestId', 'status', 'outcome', 'problems'],
   },
   'audit.list': {
     optional: [0],

@@ -91,7 +91,12 @@ describe.each(engineNames)('kept calls over time in %s', (name) => {
       const meant = calls.filter((call) => call.at >= times[0]! && call.at < times.at(-1)! && isMeant(call))
       const within = (step: number) => meant.filter(({ at }) => at >= times[step]! && at < times[step + 1]!)
       for (const by of [undefined, ...(Object.keys(KEYS) as By[])]) {
-        const found = await admin.overTime({ ...query, times, ...(by !== undefined && { by }) })
+        const found = await admin.overTime({
+          ...query,
+          times,
+          withLatency: true,
+          ...(by !== undefined && { by }),
+        })
         expect(found).toMatchObject({ calls: meant.length, failures: meant.filter(isProblem).length })
         expect(found.oldest).toBe(Math.min(...calls.map(({ at }) => at)))
         for (let step = 0; step < 10; step++) {
@@ -117,20 +122,26 @@ describe.each(engineNames)('kept calls over time in %s', (name) => {
     await expect(admin.overTime({ times: [2, 1] })).rejects.toThrow('callsOverTime.times: must be in order')
   })
 
-  it('are the newest 20,000 of a query, and since when is said', { timeout: 60_000 }, async () => {
+  it('are the newest 10,000 of a query, or 4,000 with their latency, and since when is said', {
+    timeout: 60_000,
+  }, async () => {
     const stores = engine.open('many-over-time')
     const now = Date.now()
     await stores.database.all({
       text: `insert into {calls} (id, request_id, at, operation, status, outcome, is_problem, details)
-        with recursive n(i) as (select cast(1 as bigint) union all select i + 1 from n where i < 20001)
+        with recursive n(i) as (select cast(1 as bigint) union all select i + 1 from n where i < 10001)
         select cast(i as text), cast(i as text), ?1 - i, 'chat', 502, 'provider_error', 1, '{"durationMs":5}' from n`,
       parameters: [BigInt(now)],
     })
     const { calls } = createAdmin(stores)
     const all = await calls.overTime({ times: [now - 30_000, now] })
-    expect(all).toMatchObject({ failures: 20_000, since: now - 20_000, oldest: now - 20_001 })
-    const few = await calls.overTime({ times: [now - 19_999, now] })
-    expect(few).toMatchObject({ failures: 19_999 })
+    expect(all).toMatchObject({ failures: 10_000, since: now - 10_000, oldest: now - 10_001 })
+    const withLatency = await calls.overTime({ times: [now - 30_000, now], withLatency: true })
+    expect(withLatency).toMatchObject({ failures: 4_000, since: now - 4_000 })
+    expect(withLatency.steps[0]).toMatchObject({ durationMs: { median: 5, slow: 5 } })
+    expect(all.steps[0]).not.toHaveProperty('durationMs')
+    const few = await calls.overTime({ times: [now - 9_999, now] })
+    expect(few).toMatchObject({ failures: 9_999 })
     expect(few).not.toHaveProperty('since')
   })
 })

@@ -16,6 +16,7 @@ const overTimeQuery = z.strictObject({
   by: z.enum(['outcome', 'model', 'app', 'key', 'account', 'provider']).optional(),
   /** What the groups are ranked by. */
   rank: z.enum(['calls', 'failures']).default('calls'),
+  latency: z.enum(['true', 'false']).optional(),
 })
 type Query = z.infer<typeof overTimeQuery>
 type Reply = Awaited<ReturnType<typeof readSteps>>
@@ -61,7 +62,7 @@ export const callsOverTimeEndpoints = [
 ]
 
 async function readSteps(query: Query, { viewer, admin, clock }: Context) {
-  const { range, fromDay, toDay, zone: asked, by, rank, key, problems, account, ...others } = query
+  const { range, fromDay, toDay, zone: asked, by, rank, key, problems, account, latency, ...others } = query
   const { length, times, before, zone } = stepsOf({ range, fromDay, toDay, zone: asked }, clock.now(), false)
   const filters = present({
     ...others,
@@ -69,7 +70,8 @@ async function readSteps(query: Query, { viewer, admin, clock }: Context) {
     credentialId: key,
     problems: problems === 'true' ? true : undefined,
   })
-  const now = await admin.calls.overTime({ ...filters, times, rank, ...present({ by }) })
+  const withLatency = latency === 'true'
+  const now = await admin.calls.overTime({ ...filters, times, rank, withLatency, ...present({ by }) })
   const isKept = now.oldest !== undefined && now.oldest <= before[0]!
   const then = isKept ? await admin.calls.overTime({ ...filters, times: before }) : undefined
   const names = by === undefined ? new Map() : await namesOf(by, now.groups, admin)
@@ -93,7 +95,12 @@ async function readSteps(query: Query, { viewer, admin, clock }: Context) {
     /** The groups that are largest in the whole range. `key` is absent for calls without one. */
     groups: now.groups.map((key) => ({ key, name: key === undefined ? undefined : names.get(key) })),
     /** `group` is an index in `groups`. It is absent for all others together. */
-    parts: now.parts.map((part) => ({ ...part, group: part.group, firstTokenMs: part.firstTokenMs })),
+    parts: now.parts.map((part) => ({
+      ...part,
+      group: part.group,
+      firstTokenMs: part.firstTokenMs,
+      durationMs: part.durationMs,
+    })),
     calls: now.calls,
     failures: now.failures,
     /** The time of the oldest call that was counted, if there may be more. */

@@ -38,6 +38,8 @@ const NONE: Readonly<Record<By, string>> = {
 
 type Measure = 'calls' | 'failures' | 'firstTokenMs' | 'durationMs'
 
+const isLatency = (measure: Measure): boolean => measure === 'firstTokenMs' || measure === 'durationMs'
+
 const MEASURES: readonly { readonly value: Measure; readonly label: string }[] = [
   { value: 'calls', label: 'Calls' },
   { value: 'failures', label: 'Failures' },
@@ -57,6 +59,7 @@ export function chartOf(query: Place['query'], isProblems: boolean) {
     ...filters,
     by: split === 'none' ? undefined : split,
     rank: measure === 'failures' ? measure : ('calls' as const),
+    latency: isLatency(measure) ? ('true' as const) : undefined,
   }
   return { split, measure, question }
 }
@@ -78,7 +81,7 @@ export function CallChart(props: { query: Place['query']; isProblems: boolean; r
   const times = { from: steps[0]!.from, to: steps.at(-1)!.to }
   const name = STEP_NAMES[reply.length]
   const ofEach = split === 'none' ? name : `${name} and ${split === 'outcome' ? 'code' : split}`
-  const isTime = measure === 'firstTokenMs' || measure === 'durationMs'
+  const isTime = isLatency(measure)
   const series = seriesOf(reply, split, measure)
   const unit = isTime ? 'ms' : measure
   const total = split === 'none' || isTime ? undefined : seriesFor('Total', steps, measure)
@@ -143,7 +146,7 @@ export function CallChart(props: { query: Place['query']; isProblems: boolean; r
               ),
             },
             ...(split === 'none'
-              ? ALL_COLUMNS
+              ? [...COUNT_COLUMNS, ...(isTime ? LATENCY_COLUMNS : [])]
               : [...(total === undefined ? [] : [total]), ...series].map(columnOf)),
           ]}
         />
@@ -263,7 +266,7 @@ const columnOf = ({ name, figureAt, values }: ChartSeries): Column<Step> => ({
   cell: ({ step }) => figureAt(step),
 })
 
-const ALL_COLUMNS: readonly Column<Step>[] = [
+const COUNT_COLUMNS: readonly Column<Step>[] = [
   { head: 'Calls', isNumber: true, sortBy: ({ calls }) => calls, cell: ({ calls }) => formatCount(calls) },
   {
     head: 'Failures',
@@ -271,12 +274,13 @@ const ALL_COLUMNS: readonly Column<Step>[] = [
     sortBy: ({ failures }) => failures,
     cell: ({ failures }) => formatCount(failures),
   },
-  ...(['firstTokenMs', 'durationMs'] as const).flatMap((of): readonly Column<Step>[] => {
-    const name = of === 'durationMs' ? 'Duration' : 'First token'
-    const text = (ms: number | undefined) => (ms === undefined ? '–' : formatDuration(ms))
-    return [
-      { head: `${name}, half`, isNumber: true, cell: (step) => text(step[of]?.median) },
-      { head: `${name}, 19 of 20`, isNumber: true, cell: (step) => text(step[of]?.slow) },
-    ]
-  }),
 ]
+
+const LATENCY_COLUMNS = (['firstTokenMs', 'durationMs'] as const).flatMap((of): readonly Column<Step>[] => {
+  const name = of === 'durationMs' ? 'Duration' : 'First token'
+  const text = (ms: number | undefined) => (ms === undefined ? '–' : formatDuration(ms))
+  return [
+    { head: `${name}, half`, isNumber: true, cell: (step) => text(step[of]?.median) },
+    { head: `${name}, 19 of 20`, isNumber: true, cell: (step) => text(step[of]?.slow) },
+  ]
+})
