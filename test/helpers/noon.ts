@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, vi } from 'vitest'
 
 /**
@@ -14,4 +15,13 @@ export function useNoon(): void {
   afterAll(() => {
     vi.mocked(Date.now).mockRestore()
   })
+}
+
+const DAY_MS = 86_400_000
+const NEAR_MS = 90_000
+
+/** Waits for the end of the day in UTC if it is near, for tests with a browser, whose time is not that of the process. */
+export async function midnightPast(): Promise<void> {
+  const left = DAY_MS - (Date.now() % DAY_MS)
+  if (left < NEAR_MS) await delay(left)
 }

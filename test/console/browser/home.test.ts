@@ -2,15 +2,13 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { allEntries } from '../../helpers/all-entries.js'
 import { decimal } from '../../helpers/decimals.js'
-import { useNoon } from '../../helpers/noon.js'
+import { midnightPast } from '../../helpers/noon.js'
 import { simulateCalls } from './simulated-calls.js'
 import { openVisit, say, streamOf, type Visit, violations } from './visit.js'
 
 const LONG = 'an-account-with-a-name-that-is-far-too-long-for-any-column-'.repeat(2)
 
 let visit: Visit
-
-useNoon()
 
 beforeAll(async () => {
   visit = await openVisit()
@@ -73,6 +71,7 @@ describe("the console's home page before the first call", { timeout: 120_000 }, 
 
 describe("the console's home page", { timeout: 240_000 }, () => {
   beforeAll(async () => {
+    await midnightPast()
     const { admin, stores } = visit.stage
     const keys = [
       await admin.keys.issue({ account: 'alice', label: LONG }),
@@ -92,7 +91,7 @@ describe("the console's home page", { timeout: 240_000 }, () => {
     await page.locator('[data-cost]').waitFor()
     await page.context().close()
     await vi.waitFor(async () => expect((await admin.calls.list()).calls).not.toEqual([]), 10_000)
-  }, 120_000)
+  }, 240_000)
 
   it('shows the same amounts as the ledger', async () => {
     const page = await visit.open('operator', 'home')
