@@ -136,6 +136,7 @@ describe('the text of a file with escapes', () => {
 
   it.each([
     ['percent-escapes', `data:text/plain,${'%41a'.repeat(1_000_000)}`],
+    ['settings before the data', `data:text/plain${';'.repeat(4_000_000)},x`],
     ['base64 with padding everywhere', `data:text/plain;base64,${'QQ=='.repeat(1_000_000)}`],
   ])('takes little time for four megabytes of %s', (_what, data) => {
     const enough = 400

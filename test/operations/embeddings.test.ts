@@ -382,6 +382,23 @@ describe('POST /embeddings', () => {
     expect(holdAmount).toBeGreaterThanOrEqual(charge!.cost)
   })
 
+  it('holds under neverOverdraw what a field that the host allows adds to each input', async () => {
+    const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['instruction'] }]
+    await start({ models, router: () => ({ neverOverdraw: true }) })
+    service.upstream.script(async (reply, { body }) => {
+      const { input, instruction } = body as { input: readonly string[]; instruction: string }
+      const prompt = input.reduce((sum, text) => sum + Buffer.byteLength(instruction + text), 0)
+      reply.head(200, { 'content-type': 'application/json' })
+      const data = input.map(() => ({ embedding: [1] }))
+      await reply.write(JSON.stringify({ data, usage: { prompt_tokens: prompt } }))
+      reply.end()
+    })
+    await replyTo({ input: ['a', 'b', 'c'], instruction: 'Ꮳ'.repeat(1_000) })
+    const { charge, holdAmount } = await service.event('request-end')
+    expect(charge).not.toHaveProperty('shortfall')
+    expect(holdAmount).toBeGreaterThanOrEqual(charge!.cost)
+  })
+
   it('charges once for one Idempotency-Key, which chats do not share', async () => {
     await start()
     const key = { 'idempotency-key': 'one' }

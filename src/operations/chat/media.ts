@@ -135,7 +135,9 @@ function inlineBytes(part: JsonObject): InlineBytes | undefined {
     return { declared, bytes: (first) => decodeBase64(address, first) }
   }
   const comma = address.indexOf(',')
-  const [mediaType = '', ...settings] = address.slice('data:'.length, Math.max(0, comma)).split(';')
+  // Whatever is cut off, base64 that is taken for text counts with more bytes.
+  const head = address.slice('data:'.length, Math.min(Math.max(0, comma), LONGEST_HEAD))
+  const [mediaType = '', ...settings] = head.split(';')
   const data = address.slice(comma + 1)
   const isBase64 = settings.some((setting) => setting.trim().toLowerCase() === 'base64')
   return {

@@ -24,6 +24,9 @@ const NUMBER_BYTES = { numbers: 32, base64: 6 } as const
 
 type EmbeddingsForm = keyof typeof NUMBER_BYTES
 
+/** The fields that have no part in the text of an input, and the input. */
+const OWN_FIELDS = new Set(['model', 'input', 'dimensions', 'user'])
+
 const NO_OUTPUT: OutputRange = Object.freeze({ least: 0, usual: 0, most: 0, step: 1 })
 
 /** The plan of one embeddings request with one model. Only the input has a price. */
@@ -109,7 +112,10 @@ export class EmbeddingsPlan implements Plan {
     return this.asked.count * this.dimensions * NUMBER_BYTES[form]
   }
 
-  /** A token in the input counts as one. Text is counted by the counters, and its upper bound needs no factor. */
+  /**
+   * A token in the input counts as one. Text is counted by the counters, and its upper bound needs no factor. A field that
+   * needs the host's permission, such as an instruction, may become part of each input.
+   */
   private estimateInput(): InputEstimate {
     const { counter, neverOverdraw, upperCounter } = this.options
     const { count, forward } = this.asked
@@ -123,7 +129,11 @@ export class EmbeddingsPlan implements Plan {
         upper.add(item)
       }
     }
-    const text = upper.atMost()
+    const others = (neverOverdraw ? upperCounter : counter).tally()
+    for (const [name, value] of Object.entries(forward)) {
+      if (!OWN_FIELDS.has(name)) others.add(typeof value === 'string' ? value : JSON.stringify(value))
+    }
+    const text = upper.atMost() + count * others.atMost()
     const overhead = count * (this.model.promptOverhead ?? TOKENS_AN_INPUT)
     return {
       hasMedia: false,
