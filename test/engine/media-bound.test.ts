@@ -154,6 +154,15 @@ describe('the token bound of a file', () => {
     expect(mediaBound(sound, model({ audio: 70, video: 300 }))).toEqual(media(300))
   })
 
+  it.each(['utf-16le', 'latin1', '"gbk"'])('counts three bytes for each byte of text in %s', (charset) => {
+    const { text } = mediaBound(file(`data:text/plain;charset=${charset};base64,QUJD`), LISTED)
+    expect(Buffer.byteLength(text)).toBe(9)
+  })
+
+  it.each(['utf-8', 'UTF8', '"utf-8"', 'us-ascii'])('counts the bytes of text in %s', (charset) => {
+    expect(mediaBound(file(`data:text/plain; charset=${charset};base64,QUJD`), LISTED).text).toBe('ABC')
+  })
+
   it('is the whole context if the file is remote, whatever its name says', () => {
     const named = model({ image: 70, pdf: 900 })
     for (const given of [{ file_data: 'https://example.com/a.pdf' }, { file_id: 'file-1' }, {}]) {

@@ -99,6 +99,7 @@ export class Hearing {
   private wasContinued = false
   private hasReason = false
   private hasCounted = false
+  private hasLostCall = false
   private isDone = false
   private failure: 'error' | 'invalid' | undefined
   private readonly unsure = new Set<Unsure>()
@@ -170,6 +171,12 @@ export class Hearing {
     this.losePiece(text, { text: this.text, reasoning: this.reasoning, refusal: this.refusal })
     this.counts.token()
     this.tokens++
+  }
+
+  /** Hears a call that cannot be read. */
+  loseCall(): void {
+    this.lose('')
+    this.hasLostCall = true
   }
 
   /** Hears the provider's word for the end, which a choice carries beside what it says. */
@@ -273,7 +280,7 @@ export class Hearing {
     }
     const whole = (charge: ExpectedCharge): Expected => {
       const mapped = meaning === 'dropped' || meaning === 'unknown' ? 'stop' : meaning
-      const hadCalls = this.book.any || lostCalls.length > 0
+      const hadCalls = this.book.any || this.hasLostCall || lostCalls.length > 0
       const finish =
         mapped === 'stop' && calls.length > 0
           ? 'tool_calls'
@@ -285,7 +292,8 @@ export class Hearing {
         ...said,
         calls,
         finish,
-        native: this.given?.native,
+        // Beside a word for calls, `stop` would mean them.
+        native: this.hasLostCall && finish !== mapped ? finish : this.given?.native,
         isMixed: this.isMixed,
         hasLooseDetails: this.hasLooseDetails,
         charge,

@@ -99,11 +99,13 @@ export function hearResult(hearing: Hearing, result: unknown, version: Version):
   const ofType = (type: string): JsonObject[] => parts.filter((part) => part.type === type)
   const calls: JsonObject[] = []
   for (const part of ofType('tool-call')) {
-    if (!isText(part.toolCallId) || !isText(part.toolName)) {
-      hearing.fail('invalid')
-      return
+    if (!isText(part.toolCallId) || !isText(part.toolName)) hearing.loseCall()
+    else {
+      calls.push({
+        id: part.toolCallId,
+        function: { name: part.toolName, arguments: argumentsOf(part.input) },
+      })
     }
-    calls.push({ id: part.toolCallId, function: { name: part.toolName, arguments: argumentsOf(part.input) } })
   }
   const usage = readUsage(result.usage, version)
   const end = endOf(result.finishReason, undefined, version)

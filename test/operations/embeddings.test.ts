@@ -399,6 +399,21 @@ describe('POST /embeddings', () => {
     expect(holdAmount).toBeGreaterThanOrEqual(charge!.cost)
   })
 
+  it.each([
+    ['a list', Array(65_537).fill(0)],
+    ['base64', Buffer.alloc(65_537 * 4).toString('base64')],
+  ])('refuses %s of more numbers than any model has', async (_what, embedding) => {
+    await start()
+    service.upstream.script(async (reply) => {
+      reply.head(200, { 'content-type': 'application/json' })
+      await reply.write(JSON.stringify({ data: [{ embedding }], usage: { prompt_tokens: 1 } }))
+      reply.end()
+    })
+    expect(await (await post({ input: 'a' })).json()).toMatchObject({
+      error: { code: 'provider_invalid_response' },
+    })
+  })
+
   it('charges once for one Idempotency-Key, which chats do not share', async () => {
     await start()
     const key = { 'idempotency-key': 'one' }

@@ -72,7 +72,10 @@ export function mediaBound(part: JsonObject, model: Model): MediaBound {
     return { tokens: mostTokens(recognised, model), text: '' }
   }
   const kinds = declared === undefined ? recognised : new Set(recognised).add(declared)
-  return { tokens: mostTokens(kinds, model), text: textOf(inline.bytes()) }
+  const bytes = inline.bytes()
+  // No byte of another charset becomes more than three of UTF-8, as many as the replacement character has.
+  const text = inline.isForeign ? REPLACEMENT.repeat(bytes.length) : textOf(bytes)
+  return { tokens: mostTokens(kinds, model), text }
 }
 
 /** Returns the most tokens that one file of these kinds can have. Without kinds, returns that of an unknown file. */
@@ -118,6 +121,8 @@ function addressOf(part: JsonObject): unknown {
 /** The bytes of a part that contains them. */
 interface InlineBytes {
   readonly declared: FileKind | undefined
+  /** Whether text in it is said to be neither UTF-8 nor ASCII. */
+  readonly isForeign: boolean
   /** @param first the number of bytes to read. Returns fewer if anything else is between them */
   bytes(first?: number): Buffer
 }
@@ -132,7 +137,7 @@ function inlineBytes(part: JsonObject): InlineBytes | undefined {
   if (!/^data:/i.test(address)) {
     const format = isObject(held) && typeof held.format === 'string' ? held.format : undefined
     const declared = declaredKind(format === undefined ? '' : `audio/${format}`, name)
-    return { declared, bytes: (first) => decodeBase64(address, first) }
+    return { declared, isForeign: false, bytes: (first) => decodeBase64(address, first) }
   }
   const comma = address.indexOf(',')
   // Whatever is cut off, base64 that is taken for text counts with more bytes.
@@ -142,6 +147,7 @@ function inlineBytes(part: JsonObject): InlineBytes | undefined {
   const isBase64 = settings.some((setting) => setting.trim().toLowerCase() === 'base64')
   return {
     declared: declaredKind(mediaType, name),
+    isForeign: settings.some((setting) => FOREIGN.test(setting)),
     bytes: (first) => (isBase64 ? decodeBase64(data, first) : decodePercent(data, first)),
   }
 }
@@ -164,6 +170,9 @@ function withoutPadding(data: string): string {
   for (const byte of bytes) if (byte !== EQUALS) bytes[length++] = byte
   return bytes.toString('latin1', 0, length)
 }
+
+const FOREIGN = /^\s*charset\s*=\s*(?!["']?(?:utf-?8|us-ascii)["']?\s*$)/i
+const REPLACEMENT = '\ufffd'
 
 const LONGEST_ESCAPE = '%00'.length
 const PERCENT = 0x25

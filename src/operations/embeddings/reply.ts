@@ -69,6 +69,7 @@ export class EmbeddingsReply extends JsonReply {
   private write(embedding: unknown): WireBytes {
     const isBase64 = this.asked.format === 'base64'
     if (typeof embedding === 'string') {
+      if (embedding.length > MOST_BASE64) throw unreadable(TOO_MANY_NUMBERS)
       const bytes = Buffer.from(embedding, 'base64')
       if (!BASE64.test(embedding) || bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0) {
         throw unreadable('an embedding is not base64 of 32-bit floats')
@@ -81,12 +82,18 @@ export class EmbeddingsReply extends JsonReply {
     }
     if (!Array.isArray(embedding) || embedding.length === 0)
       throw unreadable('an embedding is not a list of numbers')
+    if (embedding.length > MOST_NUMBERS) throw unreadable(TOO_MANY_NUMBERS)
     if (!isBase64) return writeFloats(embedding)
     const bytes = Buffer.alloc(embedding.length * FLOAT_BYTES)
     for (const [at, value] of embedding.entries()) bytes.writeFloatLE(checked(value), at * FLOAT_BYTES)
     return asWire(`"${bytes.toString('base64')}"`)
   }
 }
+
+/** Far more than any known model has. Each takes a microsecond to write, and no other work runs meanwhile. */
+const MOST_NUMBERS = 65_536
+const MOST_BASE64 = Math.ceil((MOST_NUMBERS * FLOAT_BYTES) / 3) * 4
+const TOO_MANY_NUMBERS = `an embedding has more than ${MOST_NUMBERS.toLocaleString('en')} numbers`
 
 /** The most decimal places and digits needed to distinguish a 32-bit float from its neighbours. */
 const MOST_PLACES = 12

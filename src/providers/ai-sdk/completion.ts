@@ -27,12 +27,31 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
   if (lengthOf(parts, replyBytes) > replyBytes) throw replyTooLong(replyBytes)
   const reader = createPartReader(source, asked)
   const { finishReason, providerMetadata, response, usage, warnings } = result
+  const labels = isObject(response) ? reader.read({ ...response, type: 'response-metadata' }) : []
+  const content = readContent(parts.filter(isObject), reader)
+  const end = reader.read({ type: 'finish', finishReason, providerMetadata, usage })
+  const isWithoutCalls = content.some(({ type }) => type === 'unreadable') && !content.some(hasCall)
   return joined([
     ...reader.read({ type: 'stream-start', warnings }),
-    ...(isObject(response) ? reader.read({ ...response, type: 'response-metadata' }) : []),
-    ...readContent(parts.filter(isObject), reader),
-    ...reader.read({ type: 'finish', finishReason, providerMetadata, usage }),
+    ...labels,
+    ...content,
+    ...(isWithoutCalls ? end.map(withoutCalls) : end),
   ])
+}
+
+const hasCall = (event: ProviderEvent): boolean =>
+  event.type === 'deltas' && event.deltas.some(({ type }) => type === 'call')
+
+/** Of a reply all of whose calls are left out, the end says that it has none. */
+function withoutCalls(event: ProviderEvent): ProviderEvent {
+  if (event.type !== 'deltas') return event
+  const deltas = event.deltas.map(
+    (delta): ProviderDelta =>
+      delta.type === 'end' && delta.reason === 'tool_calls'
+        ? { type: 'end', choice: 0, reason: 'stop' }
+        : delta,
+  )
+  return { ...event, deltas }
 }
 
 const END: ProviderEvent = { type: 'deltas', deltas: [{ type: 'end', choice: 0, reason: 'stop' }] }

@@ -7,6 +7,7 @@ import { isCount } from '../../protocol/usage.js'
 import { untilAborted } from './abort.js'
 import type { ParameterTranslation } from './call-options.js'
 import { toProviderError } from './errors.js'
+import { lengthOf } from './length.js'
 import { type AiSdkEmbeddingModel, type ProviderOptions, VERSIONS } from './specification.js'
 
 /** The most calls of a model at once for one request. */
@@ -73,17 +74,18 @@ interface Embedding {
 async function embedAll(
   batches: readonly (readonly string[])[],
   { embed, atOnce, replyBytes }: Embedding,
-): Promise<object[]> {
-  const results: object[] = []
+): Promise<EmbeddingResult[]> {
+  const results: EmbeddingResult[] = []
   let next = 0
   let bytes = 0
   const work = async (): Promise<void> => {
     while (next < batches.length) {
       const index = next++
-      const result = await embed(batches[index]!)
-      bytes += bytesOf(result)
+      // Nothing else of a result is kept.
+      const { embeddings, usage } = (await embed(batches[index]!)) as EmbeddingResult
+      bytes += bytesOf(embeddings, replyBytes)
       if (bytes > replyBytes) throw replyTooLong(replyBytes)
-      results[index] = result
+      results[index] = { embeddings, usage }
     }
   }
   const workers = Array.from({ length: Math.min(atOnce, batches.length) }, work)
@@ -93,13 +95,27 @@ async function embedAll(
   return results
 }
 
-/** Returns the bytes that the numbers of a result take in memory. */
-function bytesOf(result: object): number {
-  const { embeddings } = result as { embeddings?: unknown }
+/** What is read of a result of a model. */
+interface EmbeddingResult {
+  readonly embeddings?: unknown
+  readonly usage?: unknown
+}
+
+/** Returns the bytes that embeddings take in memory. Stops once there are more than `most`. */
+function bytesOf(embeddings: unknown, most: number): number {
   if (!Array.isArray(embeddings)) return 0
-  return embeddings.reduce((sum: number, embedding) => {
-    return sum + (Array.isArray(embedding) ? embedding.length * NUMBER_BYTES : 0)
-  }, 0)
+  let bytes = 0
+  for (const embedding of embeddings) {
+    bytes += NUMBER_BYTES
+    // A list of numbers is short in memory, and long to walk.
+    bytes += isNumbers(embedding) ? embedding.length * NUMBER_BYTES : lengthOf(embedding, most - bytes)
+    if (bytes > most) break
+  }
+  return bytes
+}
+
+function isNumbers(embedding: unknown): embedding is readonly number[] {
+  return Array.isArray(embedding) && typeof embedding[0] === 'number'
 }
 
 const failed = (error: unknown): never => {
@@ -147,19 +163,15 @@ function inBatches(values: readonly string[], limit: number): (readonly string[]
 }
 
 /** Combines all results into one list. Reports usage only if each result has it: an estimate is better than a part. */
-function eventsOf(results: readonly object[]): ProviderEvent[] {
-  const data = results.flatMap((result) => {
-    const { embeddings } = result as { embeddings?: unknown }
+function eventsOf(results: readonly EmbeddingResult[]): ProviderEvent[] {
+  const data = results.flatMap(({ embeddings }) => {
     if (!Array.isArray(embeddings)) {
       throw new ProviderError('invalid-response', 'The result of the model has no embeddings.')
     }
     return embeddings.map((embedding: unknown) => ({ embedding }))
   })
   const events: ProviderEvent[] = [{ type: 'completion', completion: { data } }]
-  const counts = results.map((result) => {
-    const { usage } = result as { usage?: unknown }
-    return isObject(usage) ? usage.tokens : undefined
-  })
+  const counts = results.map(({ usage }) => (isObject(usage) ? usage.tokens : undefined))
   if (counts.every(isCount)) {
     events.push({ type: 'usage', usage: { prompt: counts.reduce((sum, count) => sum + count, 0) } })
   }

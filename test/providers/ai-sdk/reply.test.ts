@@ -460,6 +460,17 @@ describe('an AI SDK result', () => {
     expect(usageOf(events)).toMatchObject([{ prompt: 3, completion: 4 }])
   })
 
+  it('all of whose calls cannot be read ends as one without calls', async () => {
+    const call = (toolCallId: string) => ({ type: 'tool-call', toolCallId, toolName: 'f', input: '{}' })
+    const endOf = async (...content: object[]) => {
+      const result = { content, finishReason: 'tool-calls', usage: { inputTokens: 3, outputTokens: 4 } }
+      const { events } = await runModel(fakeModel({ version: 'v2', result }), { stream: false })
+      return deltasOf(events).flat().at(-1)
+    }
+    expect(await endOf(call(''))).toEqual({ type: 'end', reason: 'stop' })
+    expect(await endOf(call(''), call('a'))).toMatchObject({ type: 'end', reason: 'tool_calls' })
+  })
+
   it.each([[{}], [{ content: 'text' }]])('is invalid if it is %j', async (result) => {
     const { error } = await runModel(fakeModel({ result }), { stream: false })
     expect(error).toMatchObject({ reason: 'invalid-response' })
