@@ -324,9 +324,12 @@ function changed(credentialId: string): Refusal {
   )
 }
 
-/** Whether no token was issued between two readings. A previous token may have ended meanwhile. */
+/**
+ * Whether no token was issued between two readings. Meanwhile, a previous token may have ended, and the key may have been
+ * used.
+ */
 function isSame(one: CredentialRow, other: CredentialRow): boolean {
-  const [current, before] = [one, other].map(({ previousExpiresAt: _, ...rest }) => rest)
+  const [current, before] = [one, other].map(({ lastUsedAt: _, previousExpiresAt: __, ...rest }) => rest)
   return isDeepStrictEqual(current, before)
 }
 

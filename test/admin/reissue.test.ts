@@ -99,9 +99,9 @@ describe.each(engineNames)('reissuing a credential on %s', (name) => {
     })
     expect(await found(first.token)).toBe(until)
 
-    // As if the first token's time had passed since the row was read.
+    // As if the first token's time had passed since the row was read, and the key had been used.
     const { previousExpiresAt: _, ...read } = was!
-    const fourth = await admin.keys.reissue(credentialId, { was: read })
+    const fourth = await admin.keys.reissue(credentialId, { was: { ...read, lastUsedAt: 1 } })
     expect(await Promise.all([first, second, third, fourth].map(({ token }) => found(token)))).toEqual([
       'revoked',
       'revoked',
