@@ -163,6 +163,14 @@ describe('the token bound of a file', () => {
     expect(mediaBound(file(`data:text/plain; charset=${charset};base64,QUJD`), LISTED).text).toBe('ABC')
   })
 
+  it('is the whole context if its address has a head that is too long to read', () => {
+    const head = `image/png;${'x'.repeat(600)};charset=utf-16le;base64`
+    const part = file(`data:${head},%89PNG%0d%0a%1a%0a${'QUJD'.repeat(100)}`)
+    expect(mediaBound(part, model({ image: 70 }))).toEqual(media(CONTEXT))
+    const { contextLength: _, ...unbounded } = model({ image: 70 })
+    expect(mediaBound(part, unbounded).tokens).toBeUndefined()
+  })
+
   it('is the whole context if the file is remote, whatever its name says', () => {
     const named = model({ image: 70, pdf: 900 })
     for (const given of [{ file_data: 'https://example.com/a.pdf' }, { file_id: 'file-1' }, {}]) {

@@ -67,6 +67,8 @@ export function mediaBound(part: JsonObject, model: Model): MediaBound {
     return { tokens: kind === undefined ? model.contextLength : mostTokens([kind], model), text: '' }
   }
   const { declared } = inline
+  // A provider may read the settings that were not read here.
+  if (inline.head === 'long') return { tokens: model.contextLength, text: '' }
   const recognised = recognisedKinds(inline.bytes(HEAD_BYTES))
   if (declared !== undefined && recognised.has(declared)) {
     return { tokens: mostTokens(recognised, model), text: '' }
@@ -74,7 +76,7 @@ export function mediaBound(part: JsonObject, model: Model): MediaBound {
   const kinds = declared === undefined ? recognised : new Set(recognised).add(declared)
   const bytes = inline.bytes()
   // No byte of another charset becomes more than three of UTF-8, as many as the replacement character has.
-  const text = inline.isForeign ? REPLACEMENT.repeat(bytes.length) : textOf(bytes)
+  const text = inline.head === 'foreign' ? REPLACEMENT.repeat(bytes.length) : textOf(bytes)
   return { tokens: mostTokens(kinds, model), text }
 }
 
@@ -121,8 +123,8 @@ function addressOf(part: JsonObject): unknown {
 /** The bytes of a part that contains them. */
 interface InlineBytes {
   readonly declared: FileKind | undefined
-  /** Whether text in it is said to be neither UTF-8 nor ASCII. */
-  readonly isForeign: boolean
+  /** `foreign` if text is said to be neither UTF-8 nor ASCII, `long` if there are too many settings to read. */
+  readonly head: 'plain' | 'foreign' | 'long'
   /** @param first the number of bytes to read. Returns fewer if anything else is between them */
   bytes(first?: number): Buffer
 }
@@ -137,17 +139,16 @@ function inlineBytes(part: JsonObject): InlineBytes | undefined {
   if (!/^data:/i.test(address)) {
     const format = isObject(held) && typeof held.format === 'string' ? held.format : undefined
     const declared = declaredKind(format === undefined ? '' : `audio/${format}`, name)
-    return { declared, isForeign: false, bytes: (first) => decodeBase64(address, first) }
+    return { declared, head: 'plain', bytes: (first) => decodeBase64(address, first) }
   }
   const comma = address.indexOf(',')
-  // Whatever is cut off, base64 that is taken for text counts with more bytes.
   const head = address.slice('data:'.length, Math.min(Math.max(0, comma), LONGEST_HEAD))
   const [mediaType = '', ...settings] = head.split(';')
   const data = address.slice(comma + 1)
   const isBase64 = settings.some((setting) => setting.trim().toLowerCase() === 'base64')
   return {
     declared: declaredKind(mediaType, name),
-    isForeign: settings.some((setting) => FOREIGN.test(setting)),
+    head: comma > LONGEST_HEAD ? 'long' : settings.some((each) => FOREIGN.test(each)) ? 'foreign' : 'plain',
     bytes: (first) => (isBase64 ? decodeBase64(data, first) : decodePercent(data, first)),
   }
 }
