@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { outOfRange } from '../base/invalid-input.js'
 import { present } from '../base/present.js'
 import type { CallQuery } from '../contracts/index.js'
 import { idSchema, parseInput, whose } from '../rules/schemas.js'
@@ -7,6 +6,7 @@ import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { callConditions } from '../sql/read-calls.js'
 import { wholeSum } from '../sql/sums.js'
+import { checkOrder, MOST_GROUPS, timesSchema } from './over-time.js'
 
 export interface CallsOverTimeQuery
   extends Pick<
@@ -63,14 +63,9 @@ export interface Quantiles {
 const MOST_CALLS = 10_000
 /** Latency is within JSON, and has to be sorted. */
 const MOST_WITH_LATENCY = 4_000
-const MOST_STEPS = 100
-const MOST_GROUPS = 7
 
 const schema = z.strictObject({
-  times: z
-    .array(z.int())
-    .min(2)
-    .max(MOST_STEPS + 1),
+  times: timesSchema,
   by: z.enum(['outcome', 'model', 'app', 'key', 'account', 'provider']).optional(),
   rank: z.enum(['calls', 'failures']).optional(),
   account: whose(idSchema),
@@ -122,8 +117,7 @@ export async function readCallsOverTime(
     withLatency = false,
     ...filters
   } = parseInput(schema, query, 'callsOverTime')
-  if (times.some((time, index) => index > 0 && time <= times[index - 1]!))
-    throw outOfRange({ of: 'callsOverTime', field: 'times' }, 'must be in order')
+  checkOrder(times, 'callsOverTime')
   const { parameters, where } = callConditions({ ...filters, from: times[0]!, to: times.at(-1)! })
   const cell = (value: number) => `cast(?${parameters.push(BigInt(value))} as bigint)`
   const { ms } = READERS[database.engine]

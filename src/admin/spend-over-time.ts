@@ -8,6 +8,7 @@ import type { Parameter, SqlDatabase } from '../sql/database.js'
 import { orderedTotalOf, wholeSum } from '../sql/sums.js'
 import { AMOUNTS, addUp, CHARGE_SUMS, COUNTS, DAY_MS, QUARTER_MS, sumCharges } from '../sql/total-columns.js'
 import { type EntrySource, unkeyedEntries, unkeyedOfAccount, unsummedEntries } from '../sql/unsummed.js'
+import { checkOrder, MOST_GROUPS, timesSchema } from './over-time.js'
 import { readBooks, type SpendBooks, type SpendRow, toSums } from './spend.js'
 import { OF_CHARGE, OF_TOTALS, type SpendQuery, SUMS } from './spend-rows.js'
 
@@ -38,16 +39,11 @@ export interface SpendOverTime {
   readonly behindMs?: number
 }
 
-const MOST_STEPS = 100
-const MOST_GROUPS = 7
 /** The time whose charges may be read one by one. */
 const MOST_UNSUMMED_MS = 2 * DAY_MS
 
 const schema = z.strictObject({
-  times: z
-    .array(z.int())
-    .min(2)
-    .max(MOST_STEPS + 1),
+  times: timesSchema,
   by: z.enum(['model', 'app', 'key', 'account', 'provider']).optional(),
   rank: z.enum(['cost', 'calls', 'tokens']).optional(),
   account: whose(nameSchema),
@@ -182,12 +178,12 @@ function chargesOf({ engine }: SqlDatabase, query: Query, parameters: Parameter[
 }
 
 function piecesOf(times: readonly number[], spans: readonly number[]): readonly Piece[] {
-  const refuse = (problem: string) => outOfRange({ of: 'spendOverTime', field: 'times' }, problem)
-  if (times.some((time, index) => index > 0 && time <= times[index - 1]!)) throw refuse('must be in order')
+  checkOrder(times, 'spendOverTime')
   const pieces = times.slice(1).flatMap((to, step) => split({ step, span: 0, from: times[step]!, to }, spans))
   const unsummedMs = pieces.reduce((sum, { span, from, to }) => sum + (span === 0 ? to - from : 0), 0)
   if (unsummedMs > MOST_UNSUMMED_MS) {
-    throw refuse('must be midnights in UTC by key or account, or span at most two days')
+    const field = { of: 'spendOverTime', field: 'times' }
+    throw outOfRange(field, 'must be midnights in UTC by key or account, or span at most two days')
   }
   return pieces
 }

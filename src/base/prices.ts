@@ -118,6 +118,9 @@ export interface MarkupTerms {
   readonly flat: Credits
 }
 
+/** The basis points of one whole. */
+export const BASIS = 10_000n
+
 export const NO_MARKUP: MarkupTerms = Object.freeze({ basisPoints: 0n, flat: 0n })
 
 /** Checks an app's markup. Throws a `TypeError` that names the wrong value. */

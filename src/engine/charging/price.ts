@@ -1,5 +1,6 @@
 import { type Credits, ceilDiv, largest, roundUpToWire } from '../../base/money.js'
 import {
+  BASIS,
   type ByokFee,
   type MarkupTerms,
   type MediaPrice,
@@ -27,7 +28,6 @@ export const FREE: PricedUsage = Object.freeze({ cost: 0n, base: 0n, markup: 0n 
 
 /** Prices are given for this many tokens. */
 const TOKENS_PER_PRICE = 1_000_000n
-const BASIS = 10_000n
 /** The unit in which `base` is exact: one basis point of a price per million tokens. */
 const UNIT = TOKENS_PER_PRICE * BASIS
 /** The unit in which a markup on `base` is exact: one basis point of `UNIT`. */

@@ -1,6 +1,6 @@
 import { CompatError } from '../../base/errors.js'
 import { type Credits, parseCredits } from '../../base/money.js'
-import type { MarkupTerms, PriceRow } from '../../base/prices.js'
+import { BASIS, type MarkupTerms, type PriceRow } from '../../base/prices.js'
 import type { Route } from '../../contracts/providers.js'
 import type { RoutingPreferences } from '../../protocol/request-fields/own-fields.js'
 import { supportsAll } from '../admission/parameters.js'
@@ -64,8 +64,6 @@ export function applyPreferences(
   )
 }
 
-const WHOLE = 10_000n
-
 /**
  * Compares prices as the caller pays them, with the markup of its app. A route without prices is within any limit, since
  * its quote refuses it.
@@ -81,7 +79,7 @@ function withinPrice(
   return (row) =>
     limits.every(([part, limit]) => {
       const prices = part === 'output' ? [row.output, row.reasoning] : [row[part]]
-      const more = part === 'request' ? flat * WHOLE : 0n
-      return prices.every((price) => price * (WHOLE + basisPoints) + more <= limit * WHOLE)
+      const more = part === 'request' ? flat * BASIS : 0n
+      return prices.every((price) => price * (BASIS + basisPoints) + more <= limit * BASIS)
     })
 }

@@ -66,7 +66,7 @@ const dayOf = (at: number): string =>
     timeZone: 'UTC',
   }).format(at)
 
-/** Moves to the day of the peak by keyboard, and returns what is read there. */
+/** Moves to the day of the peak by keyboard, and returns the text that a screen reader reads. */
 async function readPeak(page: Page): Promise<string> {
   const plot = page.getByRole('slider')
   await plot.locator('svg').waitFor()

@@ -11,6 +11,7 @@ import { RangeChoice } from '../parts/range-choice.js'
 import { rangeQueryOf, rangeText, STEP_NAMES, stepText } from '../parts/steps.js'
 import { type Column, Table, TableHead } from '../parts/table.js'
 import { keptQuestionOf } from './call-filters.js'
+import { NONE } from './spend-series.js'
 
 type By = NonNullable<QueryOf<'calls/over-time'>['by']>
 type Split = By | 'none'
@@ -27,14 +28,7 @@ const SPLITS: readonly { readonly value: Split; readonly label: string }[] = [
   { value: 'account', label: 'Account' },
 ]
 
-const NONE: Readonly<Record<By, string>> = {
-  outcome: 'no code',
-  provider: 'no provider',
-  model: 'no model',
-  key: 'no key',
-  app: 'without an app',
-  account: 'no account',
-}
+const NO_GROUP: Readonly<Record<By, string>> = { ...NONE, outcome: 'no code' }
 
 type Measure = 'calls' | 'failures' | 'firstTokenMs' | 'durationMs'
 
@@ -228,7 +222,7 @@ function seriesOf(reply: CallsOverTimeReply, split: Split, measure: Measure): re
       return steps.map((_, step) => own.get(step))
     }
     const named = groups.map(({ key, name }, group) =>
-      seriesFor(name ?? key ?? NONE[split], partsOf(group), measure),
+      seriesFor(name ?? key ?? NO_GROUP[split], partsOf(group), measure),
     )
     if (parts.every(({ group }) => group !== undefined)) return named
     return [...named, { ...seriesFor('All others', partsOf(undefined), measure), isRest: true }]

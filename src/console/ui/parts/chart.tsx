@@ -4,14 +4,14 @@ import { shortDecimal, ticksOf } from './ticks.js'
 export interface ChartStep {
   /** Below the axis. */
   readonly label: string
-  /** The whole time, where there is room for it. */
+  /** The whole time, shown if there is room for it. */
   readonly title: string
 }
 
 /** Figures of one kind over time. */
 export interface ChartSeries {
   readonly name: string
-  /** The height at each step; undefined where there is no figure. */
+  /** The height at each step. Undefined if a step has no figure. */
   readonly values: readonly (number | undefined)[]
   /** The exact figure at a step. */
   readonly figureAt: (step: number) => string
@@ -258,7 +258,7 @@ function Bars(props: Scales & { step: number; series: readonly ChartSeries[]; st
   )
 }
 
-/** A line, with gaps where there is no figure. */
+/** A line, with a gap at each step that has no figure. */
 function Line({ of: { values }, tone, x, y }: Scales & { of: ChartSeries; tone: string }) {
   let path = ''
   for (const [step, value] of values.entries()) {
