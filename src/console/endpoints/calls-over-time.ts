@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { present } from '../../base/present.js'
-import { type Column, csvLines } from '../serving/csv.js'
+import { type Column, csvLines, timeColumns } from '../serving/csv.js'
 import { type Context, get } from '../serving/endpoint.js'
 import { rangeSchema, stepsOf } from '../serving/time-steps.js'
 import { accountOf } from '../serving/viewer.js'
@@ -21,10 +21,6 @@ const overTimeQuery = z.strictObject({
 type Query = z.infer<typeof overTimeQuery>
 type Reply = Awaited<ReturnType<typeof readSteps>>
 
-const timeColumns: readonly Column<{ readonly from: number; readonly to: number }>[] = [
-  { name: 'from', of: ({ from }) => new Date(from).toISOString() },
-  { name: 'to', of: ({ to }) => new Date(to).toISOString() },
-]
 const figureColumns: readonly Column<
   Pick<Reply['steps'][number], 'calls' | 'failures' | 'firstTokenMs' | 'durationMs'>
 >[] = [

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { present } from '../../base/present.js'
 import { nameSchema } from '../../rules/schemas.js'
-import { type Column, csvLines } from '../serving/csv.js'
+import { type Column, csvLines, timeColumns } from '../serving/csv.js'
 import { type Context, get } from '../serving/endpoint.js'
 import { rangeSchema, stepsOf } from '../serving/time-steps.js'
 import { accountOf } from '../serving/viewer.js'
@@ -19,10 +19,6 @@ const overTimeQuery = z.strictObject({
 type Query = z.infer<typeof overTimeQuery>
 type Reply = Awaited<ReturnType<typeof readSteps>>
 
-const timeColumns: readonly Column<{ readonly from: number; readonly to: number }>[] = [
-  { name: 'from', of: ({ from }) => new Date(from).toISOString() },
-  { name: 'to', of: ({ to }) => new Date(to).toISOString() },
-]
 const stepColumns: readonly Column<Reply['steps'][number]>[] = [
   ...timeColumns,
   { name: 'calls', kind: 'number', of: ({ calls }) => calls },

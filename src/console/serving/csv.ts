@@ -24,6 +24,12 @@ export function csvHeader<Row>(columns: readonly Column<Row>[]): string {
   return `${columns.map(({ name }) => name).join(',')}\r\n`
 }
 
+/** The ends of a step of time. */
+export const timeColumns: readonly Column<{ readonly from: number; readonly to: number }>[] = [
+  { name: 'from', of: ({ from }) => new Date(from).toISOString() },
+  { name: 'to', of: ({ to }) => new Date(to).toISOString() },
+]
+
 /** The header and these rows. */
 export async function* csvLines<Row>(
   columns: readonly Column<Row>[],
